@@ -12,7 +12,16 @@ import pytest
 
 from faithbook.judge import analysis_plan, decide, published
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED
-from faithbook.judge.in_sentences import Told, more, number, reason, repeats, sentences, sizes_beside
+from faithbook.judge.in_sentences import (
+    Told,
+    more,
+    number,
+    number_or_reason,
+    reason,
+    repeats,
+    sentences,
+    sizes_beside,
+)
 from faithbook.judge.reference import committed_board
 from faithbook.judge.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE, filled
 from faithbook.paths import reference_dir
@@ -187,3 +196,13 @@ def test_verdicts_are_told_shortly() -> None:
         said = sentences(Told(line, analysis_plan.rule(line["id"])))
         assert len(re.findall(r"[a-z)\]]\. (?=[A-Z])", said)) <= 2, said
         assert not re.search(r"[a-z0-9]_[a-z0-9]|\b[0-9a-f]{12,}\b|\bnan\b", said), said
+
+
+def test_what_decides_is_told_in_a_few_words() -> None:
+    """Of several orders that it is a tau; of a sentence that makes several statements the decision on each."""
+    board = filled(pd.read_csv(reference_dir() / "scoreboard.csv"))
+    told = {str(line["id"]): number_or_reason(line) for line in board.to_dict("records")}
+    assert told["soft_c01"].startswith("Soft-NS minus NS: −0.280 [−0.294, −0.265] (published −0.004")
+    assert told["crosslingual_table8"].startswith("Kendall's tau with the printed order, mean of 4 orders: 0.708 [")
+    assert told["saco_c03"] == "the direction: replicates on our models; the size: does not replicate on our models"
+    assert told["soft_table5"] == ""

@@ -352,3 +352,12 @@ def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: flo
     orders = {"paper's order under SaCo minus under AOPC": 1 - ordered, "paper's order under SaCo": 1}
     assert found[0].to_dict() == pytest.approx(gaps | orders)
     assert found[1]["paper's order under SaCo"] == 0  # this drawing of random scores is above raw attention
+
+
+def test_losses_above_nine_tenths_from_the_third_group_on_are_asked_of_all_three_explanations() -> None:
+    assert pytest.approx(0.72) == wu.IMPLIED  # eight of ten groups
+    rows = [unit("aopc_morf", wu.TA, 0.8), unit("aopc_morf", wu.RAW, 0.73)]
+    rows += [unit("aopc_morf", wu.CHANCE, 0.9), unit("aopc_morf", wu.CHANCE, 0.7, draw=1)]
+    found = wu.cumulative_losses(pd.DataFrame(rows)).set_index(["draw", "quantity"]).value
+    assert found[0].to_dict() == {wu.TA: 0.8, wu.RAW: 0.73, wu.CHANCE: 0.9, wu.ALL_STEEP: 1.0}
+    assert found[1][wu.ALL_STEEP] == 0

@@ -20,9 +20,11 @@ from faithlib.errors import DataError, UnknownNameError
 LESSONS = lessons.lessons()
 RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
 PARAGRAPHS = lessons.landing_page()
+IN_README = published.our_table("in_readme").set_index("paragraph")["text"]
 BOXES = [(one.overview, one.text, one.when) for one in published.our_table("in_short").itertuples()]
 GUARDED = [
     *((one.title, one.text, one.when) for one in PARAGRAPHS),
+    *((f"{one.title} (README)", IN_README[one.number or one.kind], one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),
     *BOXES,
 ]
@@ -74,7 +76,10 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
 def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
     assert all(lesson.when for lesson in LESSONS)
     # What rests on study `safe` names the chosen metric in each number, which is not there if another one is chosen.
-    assert all(one.when or one.kind == "trust" or "{safe|" in one.text for one in PARAGRAPHS)
+    for one in PARAGRAPHS:
+        for text in (one.text, IN_README[one.number or one.kind]):
+            assert one.when or one.kind == "trust" or "{safe|" in text
+    assert len(IN_README) == len(PARAGRAPHS)
     for lesson in LESSONS:
         assert set(sentences.conditions(lesson.when)) <= {one.id for one in RESTS_ON} | {"soft_c10", "together_q8"}
     with pytest.raises(UnknownNameError, match="reproduce"):
@@ -86,6 +91,14 @@ def test_no_measured_number_is_typed() -> None:
         bare = re.sub(r"\{[^}]*\}", "", text)
         assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
         assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance
+
+
+def test_of_overviews_no_number_is_typed_but_what_study_safe_declared() -> None:
+    """The printed ones are filled too; declared are the correlation that is safe, and how far a cheaper metric may be
+    below the safest."""
+    for overview, text, _ in BOXES:
+        typed = re.findall(r"\d*\.\d+|\d+\u00a0%", re.sub(r"\{[^}]*\}|\([^)]*\.\w+\)", "", text))
+        assert set(typed) <= ({"0.50", "0.05"} if overview == "safe" else set()), (overview, typed)
 
 
 def test_places_are_filled_or_the_sentence_is_refused() -> None:

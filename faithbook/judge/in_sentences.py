@@ -142,6 +142,20 @@ def number(verdict: Mapping[str, Any]) -> str:
     return "" if one["effect"] is None else _capital(f"{_part(one)}: {_value(one)}{_in_brackets(one)}.")
 
 
+def number_or_reason(line: Mapping[Any, Any]) -> str:
+    """What decides a line of the scoreboard, in a few words: of a sentence that makes several statements the decision
+    on each, else the comparison with its interval; "" where there is none."""
+    rule, one = analysis_plan.rule(str(line["id"])).rule, {name: _known(line.get(name)) for name in ("id", *FIELDS)}
+    if rule == "whole":
+        return reason(line)
+    if one["low"] is None:
+        return ""
+    part = _part(one)
+    if rule == "order" and part.startswith("mean of "):
+        part = f"Kendall's tau with the printed order, {part} orders"
+    return f"{part}: {_value(one)}{_in_brackets({**one, 'n': None})}"
+
+
 def _measured(told: Told) -> str:
     """The numbers, by the kind of rule."""
     if told.verdict["effect"] is None:

@@ -1,15 +1,16 @@
 """What the book found, in sentences that people wrote (`sentences`): the landing page's findings, and ten answers with
 their evidence.
 
-`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer;
-`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as
+`data/findings.csv` has the landing page, one row per paragraph, and `data/in_readme.csv` README's shorter words for
+them; `data/lessons.csv` has ten questions, each with an answer; `data/claims.csv` for each claim that answers one a
+sentence of what was measured. A verdict comes after the claim as
 its source words it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -66,34 +67,79 @@ def lessons() -> tuple[Any, ...]:
 
 def landing_page() -> tuple[Any, ...]:
     """The paragraphs of the landing page: the rows of `data/findings.csv`, with their `kind` (a numbered finding, or
-    what follows the findings), `title`, `text`, and the decisions that they were written for (`when`)."""
-    return tuple(published.our_table("findings").itertuples(index=False))
+    what follows the findings), `title`, `text`, and the decisions that they were written for (`when`); `number`: that
+    of a finding, "" for what follows."""
+    rows = published.our_table("findings")
+    is_finding = rows["kind"] == "finding"
+    numbers = is_finding.cumsum().astype(str).where(is_finding, "")
+    return tuple(rows.assign(number=numbers).itertuples(index=False))
 
 
 def landing(results: Results, figure: str) -> str:
     """What the landing page includes: a figure, numbered findings, and the paragraphs that follow them."""
-    pieces, number = [figure], 0
+    pieces = [figure]
     for box in landing_page():
-        number += box.kind == "finding"
-        head = f"{number}. " if box.kind == "finding" else ""
+        head = f"{box.number}. " if box.number else ""
         text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
-        pieces.append(" ".join(filter(None, [text, again_on_unseen(box.when)])))
+        note = decided(box.when, results)
+        small = f'<span class="verdict-note">{note}</span>' if note else ""
+        pieces.append(" ".join(filter(None, [text, again_on_unseen(box.when), small])))
     return "\n\n".join(filter(None, pieces))
 
 
+def decided(when: str, results: Results) -> str:
+    """The claims that a paragraph was written for, each with its decision, what decides it with its interval, evidence,
+    n and number of unrelated models; "" where it names none, or they are decided otherwise."""
+    written_for = conditions(when)
+    if any(results.decision(name) not in decisions for name, decisions in written_for.items()):
+        return ""
+    said = []
+    for name in written_for:
+        line = results.board.loc[name].to_dict()
+        word = evidence_levels.worded(str(line["decision"]), str(line["evidence"]))
+        number = in_sentences.number_or_reason(line)
+        size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,}"
+        of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
+        facts = ", ".join(filter(None, [of_review, str(line["evidence"]), size, _unrelated([line])]))
+        link = f"[`{name}`](executed/scoreboard.md#{summary.anchor(name)})"
+        said.append(": ".join(filter(None, [f"{link} *{word}* ({facts})", number])))
+    return f"Decided: {'; '.join(said)}." if said else ""
+
+
+def evidence(when: str, board: pd.DataFrame) -> str:
+    """On what the claims rest that a paragraph was written for: levels of evidence with the claims of each, and the
+    number of unrelated models; "" for none. `board`: by id."""
+    lines = [board.loc[name].to_dict() for name in conditions(when)]
+    of_level: dict[str, list[str]] = {}
+    for line in lines:
+        of_level.setdefault(str(line["evidence"]), []).append(f"`{line['id']}`")
+    levels = [f"{level} ({', '.join(names)})" for level, names in of_level.items()]
+    return "; ".join(filter(None, [*levels, _unrelated(lines)]))
+
+
+def _unrelated(lines: Sequence[Mapping[Any, Any]]) -> str:
+    """On how many models verdicts rest that share no encoder; "" where none is counted."""
+    numbers = sorted({int(line["unrelated"]) for line in lines if not pd.isna(line["unrelated"])})
+    if not numbers:
+        return ""
+    counted = " to ".join(map(str, dict.fromkeys([numbers[0], numbers[-1]])))
+    return f"{counted} unrelated model{'s' * (numbers[-1] != 1)}"
+
+
 def again_on_unseen(when: str) -> str:
-    """Which of the claims that a paragraph was written for were judged again on unseen inputs, and whether with the
-    verdict that it names; "" for none."""
+    """Which of the claims that a paragraph was written for were judged again on unseen inputs, with n, and whether with
+    the verdict that it names; "" for none."""
     again = confirmed()
     judged = []
     for name, written in conditions(when).items():
         if name in again.index:
-            decision, evidence = (str(value) for value in again.loc[name, ["decision", "evidence"]])
-            word = evidence_levels.worded(decision, evidence).removesuffix(" on our models")
+            decision, evidence_level = (str(value) for value in again.loc[name, ["decision", "evidence"]])
+            word = evidence_levels.worded(decision, evidence_level).removesuffix(" on our models")
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
             as_before = ", as before" if decision in written else ""
-            judged.append(f"{said} (`{name}`): *{word}*{as_before}")
+            n = f"n = {int(float(again.loc[name, 'n'])):,}"
+            judged.append(f"{said} (`{name}`): *{word}* ({n}){as_before}")
     return (
         f"Judged again, on inputs that were first measured after the rules were frozen: {'; '.join(judged)}."
         if judged

@@ -176,6 +176,14 @@ page.verdicts(page.test({"saco_figure3": {name: case_quantity(name) for name in 
 Markdown(wu_figures.order_in_words(case_quantity(share)))
 
 # %% [markdown]
+# **The first half of the figure**, that erasing cumulatively costs more than 0.9 under all three, so that AOPC cannot separate them, has no
+# rule in the plan that was frozen, and so no verdict. Measured on the same photographs:
+
+# %%
+steep = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=wu.cumulative_losses, firmest=True)
+Markdown(wu_figures.losses_in_words(steep.quantity("quantity", dataset=on)))
+
+# %% [markdown]
 # ### One photograph, as in the paper's figure
 #
 # The paper's linnet is not among the fifty sample photographs of ImageNet that we have. The figure has the first bird among them, a water

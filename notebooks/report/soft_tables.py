@@ -194,7 +194,7 @@ page.plot(
 )
 
 # %% tags=["remove-input"]
-Markdown(tables.exceptions_in_print())
+Markdown(f"{tables.exceptions_in_print()} {tables.exceptions_of_ours(compared)}")
 
 # %% [markdown]
 # **Does it depend on choices that the paper leaves open?** The paper and its code leave open, or say differently, how scores are mapped to

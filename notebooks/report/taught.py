@@ -16,12 +16,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.judge import lessons, published, scoreboard, summary
+from faithbook.judge import lessons, published, readme, scoreboard, summary
 from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results
 from faithbook.judge.sentences import values as quoted_values
+from faithbook.show.labels import label
 from faithbook.studies.soft import zhao_aletras_by_size as by_size
 from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN
+from faithbook.studies.soft.zhao_aletras_tables import published_averages
 
 page = start_page("taught", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
@@ -71,8 +73,10 @@ if soft:
 # %% tags=["remove-input"]
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 quoted = load("quotable", profile)
+averages = {label(metric): value for metric, value in published_averages().items()}
 extra = [
     quoted_values("counts", summary.in_numbers(board)),
+    quoted_values("soft_printed", {}, averages),
     quoted_values("limit_ratios", lessons.limit_ratios(quoted)),
     quoted_values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
     *lessons.of_models(soft),
@@ -83,6 +87,7 @@ Markdown(lessons.page(results))
 # %% tags=["remove-input"]
 page.run.save(lessons.table(results), "taught", format="csv")
 page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n", encoding="utf-8")
+page.run.path(readme.SECTION.name).write_text(readme.section(results), encoding="utf-8")
 included = {f"in_short_{overview}": box for overview, box in lessons.in_short(results, picture).items()}
 included |= {f"claims_{overview}": table for overview, table in lessons.claims_of_overviews(results).items()}
 for name, text in included.items():  # the overviews include these files

@@ -157,6 +157,25 @@ def case_study(units: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
 
 
+LOSS, FROM_GROUP = 0.9, 3
+"""What erasing costs under each of the three explanations of Figure 3, from which of ten groups on."""
+IMPLIED = LOSS * (MID - FROM_GROUP + 1) / MID
+"""AOPC (MoRF) is at least so high where it does."""
+ALL_STEEP = "AOPC of all three above what such losses imply"
+
+
+def cumulative_losses(units: pd.DataFrame) -> pd.DataFrame:
+    """What Figure 3 shows of cumulative erasure, asked of every image, model and drawing of random scores, by
+    `quantity`: AOPC (MoRF) of the three explanations, and whether it is above `IMPLIED` under all of them."""
+    wide = units[units["method"].isin((TA, RAW, CHANCE)) & (units["metric"] == "aopc_morf")]
+    chance = wide[wide["method"] == CHANCE].set_index([*PICTURE, "draw"])["value"]
+    others = wide[wide["method"] != CHANCE].pivot_table(index=PICTURE, columns="method", values="value")
+    joined = others.reindex(chance.reset_index("draw").index).set_axis(chance.index).assign(**{CHANCE: chance})
+    steep = (joined > IMPLIED).all(axis=1).astype(float).where(joined.notna().all(axis=1))
+    values = {**{name: joined[name] for name in (TA, RAW, CHANCE)}, ALL_STEEP: steep}
+    return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
+
+
 def agreement(*methods: str, datasets: Collection[str] | None = None) -> Callable[[pd.DataFrame], Pairs]:
     """Rank correlations of the metrics over images, from a frame, the mean over the cells of these methods; of these
     data sets alone where they are named, none where the frame has none of them."""

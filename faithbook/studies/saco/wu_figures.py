@@ -21,9 +21,12 @@ from faithbook.show.tables import in_names, in_words
 from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import (
+    ALL_STEEP,
     CHANCE,
     FAMILIES,
+    IMPLIED,
     KS,
+    LOSS,
     LOWER_IS_BETTER,
     METHODS,
     RAW,
@@ -89,6 +92,19 @@ def order_in_words(share: Comparison) -> str:
         "SaCo has the paper's order (Transformer Attribution, then Raw Attention, then random scores) in "
         f"{percent} of the cases, each an image, a model and a set of random scores (n = {share.ours.n:,} images in "
         "the smaller data set). Of six possible orders one is right by chance in 17 %."
+    )
+
+
+def losses_in_words(quantity: Callable[[str], Comparison]) -> str:
+    """What is measured of cumulative erasure under the three explanations of Figure 3, which no rule judges."""
+    means = ", ".join(f"{label(name)} {spoken(quantity(name), '.2f')}" for name in (TA, RAW, CHANCE))
+    share = quantity(ALL_STEEP)
+    often = share.ours.interval()
+    percent = f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}]"
+    return (
+        f"Erasing that costs more than {LOSS:g} from the third of ten groups on makes AOPC (MoRF) at least "
+        f"{IMPLIED:.2f}. Under all three explanations it is that high in {percent} of the cases (n = {share.ours.n:,} images in the "
+        f"smaller data set): our models keep their prediction longer. Mean AOPC: {means}."
     )
 
 

@@ -342,6 +342,24 @@ def exceptions_in_print() -> str:
     return f"In the paper's own Table 3 soft is below hard twice, for {' and '.join(behind)}.{swapped}"
 
 
+def exceptions_of_ours(compared: Compared) -> str:
+    """Hard minus soft where the text names an exception, on the data sets that we have, and beside it on the others:
+    measured, and no verdict, which needs both exceptions."""
+    told = []
+    for hard, dataset in NAMED.items():
+        if dataset not in compared.ours:
+            continue
+        named = compared.ours[dataset]
+        gaps = {
+            task: spoken(compared.power(hard, dataset=task) - compared.power(PAIRS[hard], dataset=task), n=True)
+            for task in compared.tasks
+        }
+        others = " and ".join(f"{gap} on {label(task)}" for task, gap in gaps.items() if task != named)
+        beside_it = f", and {others}, which the text does not name" if others else ""
+        told.append(f"{label(hard)} minus {label(PAIRS[hard])} is {gaps[named]} on {label(named)}{beside_it}")
+    return f"Of its two exceptions we have one: {'; '.join(told)}." if told else ""
+
+
 def gains_by_choice(
     compared: Compared, tried: Scores, average: Parts, *, precision: str, precision_of_all: str
 ) -> dict[tuple[str, ...], Parts]:
