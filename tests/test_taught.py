@@ -13,6 +13,7 @@ from store import Store
 from faithbook.judge import lessons, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
+from faithbook.paths import root
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithlib.errors import DataError, UnknownNameError
@@ -91,6 +92,15 @@ def test_no_measured_number_is_typed() -> None:
         bare = re.sub(r"\{[^}]*\}", "", text)
         assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
         assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance
+
+
+def test_the_readme_has_the_words_of_its_findings() -> None:
+    """Its numbers are compared with those of a built book (`test_book`)."""
+    words = " ".join((root() / "README.md").read_text(encoding="utf-8").split())
+    for box in PARAGRAPHS:
+        text = f"**{box.title}** {IN_README[box.number or box.kind]}"
+        between = [re.escape(piece) for piece in re.split(r"\{[^}]*\}", text)]
+        assert re.search(r"[-−\d.,% \[\]]+".join(between), words), f"python -m faithbook.judge.readme: {box.title}"
 
 
 def test_of_overviews_no_number_is_typed_but_what_study_safe_declared() -> None:
