@@ -101,7 +101,7 @@ def decided(when: str, results: Results) -> str:
         size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,}"
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
         facts = ", ".join(filter(None, [of_review, str(line["evidence"]), size, _unrelated([line])]))
-        link = f"[`{name}`](executed/scoreboard.md#{summary.anchor(name)})"
+        link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">`{name}`</a>'
         said.append(": ".join(filter(None, [f"{link} *{word}* ({facts})", number])))
     return f"Decided: {'; '.join(said)}." if said else ""
 

@@ -103,8 +103,8 @@ def losses_in_words(quantity: Callable[[str], Comparison]) -> str:
     percent = f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}]"
     return (
         f"Erasing that costs more than {LOSS:g} from the third of ten groups on makes AOPC (MoRF) at least "
-        f"{IMPLIED:.2f}. Under all three explanations it is that high in {percent} of the cases (n = {share.ours.n:,} images in the "
-        f"smaller data set): our models keep their prediction longer. Mean AOPC: {means}."
+        f"{IMPLIED:.2f}. Under all three explanations it is that high in {percent} of the cases (n = {share.ours.n:,} "
+        f"images in the smaller data set): our models keep their prediction longer. Mean AOPC: {means}."
     )
 
 
