@@ -42,6 +42,7 @@ page.in_short(
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
 #   several statements are decided as a whole and have no such count.
 # - *n*: independent inputs of the smallest data set.
+# - *More* begins with the comparison that decides and its 95 % interval, or with the decision on each statement of a claim that makes several.
 # - *On unseen inputs*: the decision on inputs that were first measured after the rules had been frozen ({ref}`below <unseen-inputs>`).
 # - *Unrelated models*: models without a common encoder on which the verdict rests.
 # - *Own repeat*: whether the claim holds, by the same rule, where the paper prints the result a second time.
