@@ -133,13 +133,12 @@ def again_on_unseen(when: str) -> str:
     judged = []
     for name, written in conditions(when).items():
         if name in again.index:
-            decision, evidence_level = (str(value) for value in again.loc[name, ["decision", "evidence"]])
+            decision, evidence_level, n = (str(value) for value in again.loc[name, ["decision", "evidence", "n"]])
             word = evidence_levels.worded(decision, evidence_level).removesuffix(" on our models")
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
             as_before = ", as before" if decision in written else ""
-            n = f"n = {int(float(again.loc[name, 'n'])):,}"
-            judged.append(f"{said} (`{name}`): *{word}* ({n}){as_before}")
+            judged.append(f"{said} (`{name}`): *{word}* (n = {float(n):,.0f}){as_before}")
     return (
         f"Judged again, on inputs that were first measured after the rules were frozen: {'; '.join(judged)}."
         if judged
