@@ -358,7 +358,8 @@ Markdown(
     "We found no public copy of Evidence Inference's training split, and only a fifth of MultiRC's, on which MiniLM did no better than always "
     "predicting the most frequent class. We tried Evidence Inference again with the prompts of its second release {cite:p}`deyoung_2020b` whose "
     f"articles are in no other split (MiniLM, one training run): {trained} "
-    "An F1 so far below the printed one is too low to explain this model's predictions. Neither data set is in the tables of diagnosticity.\n::::"
+    "An F1 so far below the printed one is too low to explain this model's predictions. Neither data set is in the tables of diagnosticity. MPNet "
+    "was not trained on either: that takes a GPU, which we did not have for it (`tests/benchmarks/lent_gpu/train_long_texts.py` would do it).\n::::"
 )
 
 # %% [markdown]
