@@ -42,11 +42,11 @@ def _stop(number: int, _: object) -> None:
 
 # ------------------------------------------------------------------------------------------------------------ the verbs
 def _run(options: argparse.Namespace) -> None:
-    given: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
-    if "profile" in given:
+    parameters: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
+    if "profile" in parameters:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
     notebook = options.notebook.resolve()
-    job = planned_job(notebook, options.job) if options.job else make_job(notebook, options.profile, given)
+    job = planned_job(notebook, options.job) if options.job else make_job(notebook, options.profile, parameters)
     began = time.time()
     ran = run_job(job)
     if not options.quiet:
@@ -101,7 +101,7 @@ def _train(options: argparse.Namespace) -> None:
 def _preflight(options: argparse.Namespace) -> None:
     from faithbook.preflight import check  # slow to import, as the next are
 
-    check(options.profile, options.study, bring=options.fetch)
+    check(options.profile, options.study, download=options.fetch)
 
 
 def _reference(options: argparse.Namespace) -> None:
@@ -127,8 +127,14 @@ def _parser() -> argparse.ArgumentParser:
 
     verb = add(_run, "execute one notebook")
     verb.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
-    given: Any = {"dest": "parameters", "nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")}
-    verb.add_argument("-p", "--parameter", **given, help="a parameter, such as -p dataset movie")
+    repeated: Any = {
+        "dest": "parameters",
+        "nargs": 2,
+        "action": "append",
+        "default": [],
+        "metavar": ("NAME", "VALUE"),
+    }
+    verb.add_argument("-p", "--parameter", **repeated, help="a parameter, such as -p dataset movie")
     verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, instead of a notebook
     verb.add_argument("--quiet", action="store_true", help="say nothing but errors")
 

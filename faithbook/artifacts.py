@@ -57,7 +57,7 @@ class Registry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data: dict[str, tuple[str, ...]] = {}  # data set, encoder or gold alignment: the sources and files it is read from
-    instead: dict[str, tuple[str, ...]] = {}  # data set: the sources read instead of those, where they are not there
+    fallback: dict[str, tuple[str, ...]] = {}  # data set: the sources read instead of those, where they are not there
     encoders: dict[str, Encoder] = {}  # those of the data that a classifier of texts can be trained from
     hub: dict[str, HubModel] = {}  # by hub id
 
@@ -85,7 +85,7 @@ class Artifact:
     """What a name means.
 
     - `path`: the file or folder, there or not; None for a data set, a source and a model of the hub;
-    - `sources`: of a data set or encoder, what it is read from: names of sources, and files by their paths; `instead`:
+    - `sources`: of a data set or encoder, what it is read from: names of sources, and files by their paths; `fallback`:
       what is read in their place where they are not here;
     - `repository`, `revision`, `licence`: of a model of the hub, its id, the commit and licence of the table.
     """
@@ -94,7 +94,7 @@ class Artifact:
     kind: Kind
     path: Path | None = None
     sources: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()
+    fallback: tuple[str, ...] = ()
     repository: str = ""
     revision: str = ""
     licence: str = ""
@@ -124,7 +124,7 @@ def resolve(name: str) -> Artifact:
     if name == CARDS:
         return Artifact(name, "cards", checkpoints_dir())
     if name in known.data:
-        return Artifact(name, "data", sources=known.data[name], instead=known.instead.get(name, ()))
+        return Artifact(name, "data", sources=known.data[name], fallback=known.fallback.get(name, ()))
     _, _, rest = name.partition(":")
     if name.startswith(LOCAL):
         return Artifact(name, "checkpoint", checkpoints_dir() / rest)
@@ -161,7 +161,7 @@ def parts_of(name: str) -> Iterator[Artifact]:
     itself and its encoder's; everything else to itself."""
     artifact = resolve(name)
     if artifact.kind == "data":
-        yield from map(part, (*artifact.sources, *artifact.instead))
+        yield from map(part, (*artifact.sources, *artifact.fallback))
         return
     yield artifact
     if artifact.encoder:
@@ -186,8 +186,8 @@ def part(name: str) -> Artifact:
 
 
 def _read_here(artifact: Artifact) -> tuple[str, ...]:
-    if artifact.instead and are_here(artifact.instead) and not are_here(artifact.sources):
-        return artifact.instead
+    if artifact.fallback and are_here(artifact.fallback) and not are_here(artifact.sources):
+        return artifact.fallback
     return artifact.sources
 
 
@@ -220,15 +220,15 @@ def is_here(name: str) -> bool:
     if name not in known.data:
         raise unknown("data set", name, known.data)
     artifact = resolve(name)
-    return are_here(artifact.sources, artifact.instead)
+    return are_here(artifact.sources, artifact.fallback)
 
 
-def are_here(whole: Iterable[str], instead: Iterable[str] = ()) -> bool:
+def are_here(sources: Iterable[str], fallback: Iterable[str] = ()) -> bool:
     """Whether all these sources are on this machine, or all of those that are read in their place.
 
     Digests are checked when the files are read. Raises UnknownNameError for a source that is not listed.
     """
-    return any(sources and all(map(source_is_here, sources)) for sources in (list(whole), list(instead)))
+    return any(names and all(map(source_is_here, names)) for names in (list(sources), list(fallback)))
 
 
 def source_is_here(source: str) -> bool:

@@ -111,15 +111,15 @@ def add_images(folder: Path, *, seed: int = 1) -> None:
     (folder / "model").mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "model.safetensors"):
         shutil.copyfile(checkpoints_dir() / CHECKPOINT / name, folder / "model" / name)
-    every = load_pictures("planted", "test")
-    counts = np.array([len(cells) for cells in every.cells or ()])
+    all_images = load_pictures("planted", "test")
+    counts = np.array([len(cells) for cells in all_images.cells or ()])
     rows: list[int] = []
     for count in (1, 2):
         found = np.flatnonzero(counts == count)[(seed - 1) * OF_EACH :][:OF_EACH].tolist()
         if len(found) < OF_EACH:
-            raise InputError(f"seed {seed} has no {OF_EACH} images of its own: the first {len(every)} are in use")
+            raise InputError(f"seed {seed} has no {OF_EACH} images of its own: the first {len(all_images)} are in use")
         rows += found
-    images = every.at(sorted(rows))
+    images = all_images.at(sorted(rows))
     pixels = np.stack([np.asarray(image) for image in images.opened()])
     cells = np.zeros((len(images), pixels[0].size // planted.CELL**2), dtype=bool)
     for row, striped in enumerate(images.cells or ()):
@@ -137,9 +137,9 @@ def add_values(folder: Path, *, seed: int = 1) -> None:
     scores = with_lengths(units.astype({"metric": str, "method": str}))
     scores = scores[scores["metric"].isin(["ns", "nc", "soft_ns", "soft_nc"])]
     names = sorted(scores["id"].unique())[:TEXTS]
-    kept = scores[scores["id"].isin(names)]
-    numbers = kept["id"].map({name: number for number, name in enumerate(names)})
-    values = kept.assign(text=numbers, training=kept["seed"])[["text", "training", "method", "metric", "value"]]
+    chosen = scores[scores["id"].isin(names)]
+    numbers = chosen["id"].map({name: number for number, name in enumerate(names)})
+    values = chosen.assign(text=numbers, training=chosen["seed"])[["text", "training", "method", "metric", "value"]]
     folder.mkdir(parents=True, exist_ok=True)
     ordered = values.sort_values(["text", "training", "method", "metric"])
     # Without a time in the file, the same values have the same bytes.

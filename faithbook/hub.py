@@ -63,10 +63,12 @@ def cache_folder() -> Path:
 def look(name: str) -> HubEntry:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
     place, wanted = resolve(name).repository, revision_of(name)
-    if (converted := converted_folder(place) / f"model{_WEIGHTS}").is_file():
+    converted = converted_folder(place) / f"model{_WEIGHTS}"
+    if converted.is_file():
         size = converted.stat().st_size
         return HubEntry(True, True, f"converted, {converted.parent}", commit_of(place) or "", bytes=size)
-    if cached := _cached(place, wanted):
+    cached = _cached(place, wanted)
+    if cached:
         files = {path.name: path.stat().st_size for path in cached.iterdir()}
         if any(file.endswith((_WEIGHTS, *_PICKLES)) for file in files):
             return _of_files(place, files, HubEntry(True, True, f"in the cache, {cached}", cached.name))

@@ -65,21 +65,22 @@ class Requirement:
     starts: tuple[str, ...] = ()
 
 
-def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:
-    """Show what a profile needs, and `bring` what comes by itself; DataError that lists everything that is missing, if
-    something is."""
-    needs = needs_of(profile, study)
+def check(profile: str, study: str | None = None, *, download: bool = False) -> None:
+    """Show what a profile needs, and `download` what comes by itself; DataError that lists everything that is missing,
+    if something is."""
+    needs = requirements_of(profile, study)
     show(needs)
     print(_machine())
-    if missing := [need for need in needs if need.state == MISSING]:
+    missing = [need for need in needs if need.state == MISSING]
+    if missing:
         listed = "\n".join(f"  {need.name}: {need.note}" for need in missing)
         raise DataError(f"{len(missing)} of {len(needs)} things are missing, so nothing was started:\n{listed}")
     print("\nnothing is missing")
-    if bring:
+    if download:
         fetch(needs)
 
 
-def needs_of(profile: str, study: str | None = None) -> list[Requirement]:
+def requirements_of(profile: str, study: str | None = None) -> list[Requirement]:
     """Everything that a profile, or one study of it, needs, what is missing first. UnknownNameError for either."""
     made = {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
     wanted = _wanted(profile, study)
@@ -95,7 +96,7 @@ def needs_of(profile: str, study: str | None = None) -> list[Requirement]:
             artifacts[artifact.name] = artifact
             expanded.setdefault(artifact.name, set()).update(notebooks)
     with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
-        unordered = list(pool.map(lambda artifact: _need(artifact, made), artifacts.values()))
+        unordered = list(pool.map(lambda artifact: _requirement(artifact, made), artifacts.values()))
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in unordered]
     return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
@@ -148,7 +149,7 @@ def notebooks_of(study: str | None) -> list[Notebook]:
 
 
 # ---------------------------------------------------------------------------------------------------- what is there
-def _need(artifact: Artifact, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
+def _requirement(artifact: Artifact, made: Mapping[Path, tuple[str, ...]]) -> Requirement:
     name, folder = artifact.name, _checkpoint_folder(artifact)
     if artifact.kind == "cards":
         return Requirement(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
@@ -205,7 +206,7 @@ def _source(name: str) -> Requirement:
         return Requirement(name, source.kind, state, note, source.licence, revision)
 
     try:
-        places = [_lies(file) for file in listed]
+        places = [_found_at(file) for file in listed]
     except DigestError as error:
         return need(MISSING, str(error))
     if all(places):
@@ -218,8 +219,8 @@ def _source(name: str) -> Requirement:
     return need(MISSING, by_hand)
 
 
-def _lies(source: Source) -> str:
-    """Where a source's file lies, "" where it does not; DigestError for another file than the one listed.
+def _found_at(source: Source) -> str:
+    """Where a source's file is, "" where it is not; DigestError for another file than the one listed.
 
     What people bring may be gzipped, or be one of several layouts (`data/sources.toml`): any file counts as brought.
     """

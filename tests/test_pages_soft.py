@@ -192,7 +192,7 @@ def test_what_a_training_came_to_is_held_against_the_most_frequent_class(
 
 @pytest.mark.parametrize("name", ["sst", "ag", "movie", "bbc"])
 def test_measured_lengths_are_those_of_the_data_where_it_lies(name: str) -> None:
-    """`data/text_lengths.py` made the table."""
+    """`faithbook.sources.text_lengths` made the table."""
     known = published.our_table("text_lengths").set_index(["dataset", "split"])
     try:
         data = datasets.load_dataset(name, "test", sample="all")

@@ -94,9 +94,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_read_in_parts_has_its_parts_in_the_registry() -> None:
-    assert set(registry().instead) == {*partial_sets._PARTS, *cifar.NAMES, "prompted-ag"}
+    assert set(registry().fallback) == {*partial_sets._PARTS, *cifar.NAMES, "prompted-ag"}
     known = {*files.sources(), *(source.id.partition(":")[0] for source in files.sources().values())}
-    assert {name for names in registry().instead.values() for name in names} <= known
+    assert {name for names in registry().fallback.values() for name in names} <= known
 
 
 @pytest.mark.usefixtures("made")

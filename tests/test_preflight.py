@@ -33,7 +33,7 @@ from faithbook.preflight import (
     _room,
     _wanted,
     check,
-    needs_of,
+    requirements_of,
 )
 from faithbook.sources.files import sources
 from faithlib.errors import UnknownNameError
@@ -54,7 +54,7 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert main(["preflight", "--profile", "paper"]) == 1
     said = capsys.readouterr()
     assert "things are missing, so nothing was started:" in said.err
-    missing = [need for need in needs_of("paper") if need.state == MISSING]
+    missing = [need for need in requirements_of("paper") if need.state == MISSING]
     assert {need.name for need in missing} >= {
         "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:roberta-base",
         "hf:bert-base-multilingual-cased",
@@ -69,7 +69,7 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
 
 @pytest.mark.usefixtures("nothing")
 def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
-    states = {need.name: need.state for need in needs_of("paper")}
+    states = {need.name: need.state for need in requirements_of("paper")}
     texts = [f"{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)]
     pairs = [f"{name}-seed{seed}" for name in ("mnli", "mnli-xlmr", "esnli") for seed in range(3)]
     pictures = [f"cifar{n}-{model}-seed0" for n in (10, 100) for model in ("base", "large", "deit")]
@@ -187,11 +187,11 @@ def test_what_cannot_be_trained_is_said(home: Path, begun: list[str], capsys: py
 @pytest.mark.usefixtures("nothing")
 def test_pictures_as_files_stand_for_the_archive() -> None:
     assert not is_here("cifar10") and not is_here("cifar100")
-    names = {need.name: need.state for need in needs_of("paper", "saco")}
+    names = {need.name: need.state for need in requirements_of("paper", "saco")}
     assert names["cifar10"] == names["cifar100"] == DOWNLOADABLE
     assert not [name for name in names if name.endswith("-folder")]
     sources()["cifar10-folder"].path.mkdir(parents=True)
-    names = {need.name: need.state for need in needs_of("paper", "saco")}
+    names = {need.name: need.state for need in requirements_of("paper", "saco")}
     assert (names["cifar10-folder"], names["cifar100"]) == (HERE, DOWNLOADABLE)
     assert "cifar10" not in names
     assert is_here("cifar10")
@@ -203,11 +203,11 @@ def test_pictures_as_files_stand_for_the_archive() -> None:
 
 @pytest.mark.usefixtures("nothing")
 def test_one_study_asks_for_its_own_things_only() -> None:
-    names = {need.name for need in needs_of("paper", "soft")}
+    names = {need.name for need in requirements_of("paper", "soft")}
     assert names >= {"ag", "sst-test", "hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased"}
     assert not names & {"imagenet", "xnli", "local:paper/cifar10-base-seed0"}
     with pytest.raises(UnknownNameError, match="did you mean 'soft'"):
-        needs_of("paper", "sotf")
+        requirements_of("paper", "sotf")
 
 
 def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +215,7 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
         sources()[name].path.parent.mkdir(parents=True)
     (nothing / "ag" / "train.csv.gz").write_text("whatever people bring")
     sources()["sst-test"].path.write_text("another file")
-    found = {need.name: need for need in needs_of("paper", "soft")}
+    found = {need.name: need for need in requirements_of("paper", "soft")}
     assert found["ag"].state == HERE
     assert "holds train.csv.gz" in found["ag"].note
     assert found["sst-train"].state == DOWNLOADABLE
@@ -226,7 +226,7 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
 @pytest.mark.usefixtures("nothing")
 def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixture[str]) -> None:
     check("laptop")
-    states = {need.name: need.state for need in needs_of("laptop", "crosslingual")}
+    states = {need.name: need.state for need in requirements_of("laptop", "crosslingual")}
     assert (states["rwth"], states["xlwa"]) == (OPTIONAL, OPTIONAL)  # without which a notebook goes on
     said = capsys.readouterr().out
     assert "nothing is missing" in said
@@ -234,7 +234,7 @@ def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixtu
 
 
 def test_every_model_of_the_hub_is_in_the_table() -> None:
-    for need in needs_of("paper"):
+    for need in requirements_of("paper"):
         if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
             assert resolve(need.name).repository in registry().hub, need.name
     for model in registry().hub.values():

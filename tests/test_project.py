@@ -67,7 +67,7 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
         assert licence == ("MIT" if open_to_all else bound), name
         kind, _, data = name.rpartition(":")
         known = {"texts": "text:planted", "pictures": "vision:planted"}.get(kind, data)
-        read = list(registry().instead.get(known, registry().data[known]))
+        read = list(registry().fallback.get(known, registry().data[known]))
         shipped = [one for one in read if "/" not in one]
         # A training may learn from more, where it lies on the machine (the second release of Evidence Inference).
         assert shipped == trained_on[: len(shipped)], name

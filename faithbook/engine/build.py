@@ -202,7 +202,7 @@ def _kernels(folder: str, environment: Mapping[str, str]) -> Any:
 
 
 def _what_happened(error: Any) -> str:
-    """To a notebook: what it raised, with the end of the traceback, or that its kernel died."""
+    """What happened to a notebook: what it raised, with the end of the traceback, or that its kernel died."""
     if not hasattr(error, "traceback"):
         return (
             ": its kernel was killed, by somebody, or by the system because memory ran out. Run the same command "

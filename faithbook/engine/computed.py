@@ -118,12 +118,13 @@ def _chosen(
     where: Mapping[str, Any] | None,
 ) -> pd.DataFrame:
     """The values with these metrics and levels; maybe none."""
-    if missing := [name for name in (*by, *(where or {})) if name not in units.columns]:
+    missing = [name for name in (*by, *(where or {})) if name not in units.columns]
+    if missing:
         raise InputError(f"the values have no column {', '.join(missing)}: they have {', '.join(units.columns)}")
-    kept = units[units["metric"].isin(list(metrics))] if metrics else units
+    chosen = units[units["metric"].isin(list(metrics))] if metrics else units
     for name, level in (where or {}).items():
-        kept = kept[kept[name].isin(level if isinstance(level, list | tuple) else [level])]
-    return kept
+        chosen = chosen[chosen[name].isin(level if isinstance(level, list | tuple) else [level])]
+    return chosen
 
 
 def _values_of_book(run: Run, part: str) -> pd.DataFrame | None:

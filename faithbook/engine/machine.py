@@ -32,14 +32,23 @@ def build_context() -> dict[str, Any]:
     return context
 
 
+_WITH_CHANGES, _NO_COMMIT = " with changes", "unknown"
+
+
 @functools.cache
 def commit() -> str:
     """The commit the repository stands at, with a mark where files differ from it; "unknown" outside git."""
     try:
-        changed = " with changes" if _git("status", "--porcelain", "--untracked-files=no").strip() else ""
-        return _git("rev-parse", "--short=12", "HEAD").strip() + changed
+        changed = _git("status", "--porcelain", "--untracked-files=no").strip()
+        name = _git("rev-parse", "--short=12", "HEAD").strip()
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
+        return _NO_COMMIT
+    return f"{name}{_WITH_CHANGES}" if changed else name
+
+
+def is_clean(known: str) -> bool:
+    """Whether a commit, as `commit` names it, says exactly which code ran."""
+    return known != _NO_COMMIT and not known.endswith(_WITH_CHANGES)
 
 
 def uncommitted() -> list[str]:

@@ -95,7 +95,8 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
         if path.suffix == ".csv"
     }
     mirror(tables, results_dir(profile) / _TABLES)
-    if (board := tables.get(BOARD)) is not None:
+    board = tables.get(BOARD)
+    if board is not None:
         _write(results_dir(profile) / BOARD, board)
     return source
 
@@ -223,7 +224,8 @@ def page(job: Job) -> bytes:
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = None
-            if shown := output.get("data", {}).get("text/markdown"):
+            shown = output.get("data", {}).get("text/markdown")
+            if shown:
                 output["data"]["text/markdown"] = with_minus_signs(shown)
     return (nbformat.writes(notebook) + "\n").encode()
 

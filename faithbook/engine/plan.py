@@ -140,10 +140,10 @@ def _parameters(source: Path, text: str) -> dict[str, Any]:
     return parameters
 
 
-def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_parameters(source: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """The notebook's parameters with the given ones put in; an unknown name or another type is an error."""
     merged = notebook_parameters(source)
-    for name, value in given.items():
+    for name, value in wanted.items():
         if name not in merged:
             raise unknown(f"parameter of {source.name}", name, merged)
         default = merged[name]
@@ -199,9 +199,9 @@ def find_notebook(notebook: str) -> Path:
     raise DataError(f"there is no notebooks/*/{notebook}.py in {root()}")
 
 
-def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
+def make_job(source: Path, profile_name: str, parameters: Mapping[str, Any]) -> Job:
     """The job that runs a notebook with parameters; the run id covers all that its results depend on."""
-    return _Planner(profile_name).job(source, given)
+    return _Planner(profile_name).job(source, parameters)
 
 
 class _Planner:
@@ -215,11 +215,11 @@ class _Planner:
         self._jobs: dict[str, Job] = {}
         self._code: dict[Path, str] = {}
 
-    def job(self, source: Path, given: Mapping[str, Any]) -> Job:
+    def job(self, source: Path, parameters: Mapping[str, Any]) -> Job:
         """The job of a notebook with these parameters."""
-        key = json.dumps([str(source), dict(given)], sort_keys=True, default=str)
+        key = json.dumps([str(source), dict(parameters)], sort_keys=True, default=str)
         if key not in self._jobs:
-            self._jobs[key] = self._make(source, given)
+            self._jobs[key] = self._make(source, parameters)
         return self._jobs[key]
 
     def grid(self, notebook: str, values: str = REFERENCE) -> list[Job]:
@@ -228,13 +228,13 @@ class _Planner:
         points = self._entry(notebook).points(self.profile)
         return [self.job(find_notebook(notebook), {**point, **more}) for point in points]
 
-    def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
+    def _make(self, source: Path, wanted: Mapping[str, Any]) -> Job:
         if not source.is_file():
             raise DataError(f"there is no notebook {source}")
         name, kind = source.stem, source.resolve().parent.name
         if "profile" in notebook_parameters(source):
-            given = {"profile": self.profile.name, **given}
-        parameters = checked_parameters(source, given)
+            wanted = {"profile": self.profile.name, **wanted}
+        parameters = checked_parameters(source, wanted)
         # Part 1 of 1 is the whole, and usual values say nothing: what is the same must have the same id.
         if part_of(parameters) == (1, 1):
             parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}

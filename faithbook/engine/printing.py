@@ -72,7 +72,8 @@ def window() -> Iterator[Page]:
     """A page of a headless Chromium of its own, which reaches no network; DataError where none is installed."""
     from playwright.sync_api import sync_playwright
 
-    if (program := chromium()) is None:
+    program = chromium()
+    if program is None:
         raise DataError(f"no Chromium on this machine (looked for {', '.join(_NAMES)}): apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_NO_NETWORK)
@@ -146,7 +147,8 @@ def _name_places(printed: PdfReader) -> None:
     for page in printed.pages:
         for reference in page.get("/Annots", ()):
             link = reference.get_object()
-            if (place := places.get(str(link.get("/Dest")))) is not None:
+            place = places.get(str(link.get("/Dest")))
+            if place is not None:
                 link[NameObject("/Dest")] = place.dest_array
 
 
@@ -155,7 +157,7 @@ def _link_chapters(writer: PdfWriter, starts: dict[str, int]) -> None:
     from pypdf.generic import ArrayObject, NameObject
 
     for page in writer.pages:
-        kept = ArrayObject()
+        links = ArrayObject()
         for reference in page.get("/Annots", ()):
             link = reference.get_object()
             address = urldefrag(str(link.get("/A", {}).get("/URI", ""))).url
@@ -164,5 +166,5 @@ def _link_chapters(writer: PdfWriter, starts: dict[str, int]) -> None:
                 target = writer.pages[starts[address]].indirect_reference
                 link[NameObject("/Dest")] = ArrayObject([target, NameObject("/Fit")])
             if address in starts or not address.startswith("file:"):
-                kept.append(reference)
-        page[NameObject("/Annots")] = kept
+                links.append(reference)
+        page[NameObject("/Annots")] = links

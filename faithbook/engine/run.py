@@ -244,23 +244,23 @@ class Run:
 def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
     """Begin the run of a notebook, from inside it: its name, then every one of its parameters by name."""
     planned = _planned_run()
-    given = {"profile": profile, **parameters}
+    all_parameters = {"profile": profile, **parameters}
     source = Path(planned["job"]["source"]) if planned else find_notebook(notebook)
     expected = notebook_parameters(source)
-    if source.stem != notebook or set(given) != set(expected):
+    if source.stem != notebook or set(all_parameters) != set(expected):
         raise InputError(
-            f"start_run({notebook!r}, {', '.join(sorted(given))}) in {source.name}, "
+            f"start_run({notebook!r}, {', '.join(sorted(all_parameters))}) in {source.name}, "
             f"which must be start_run({source.stem!r}, {', '.join(sorted(expected))})"
         )
     _refuse_injected_strangers(expected)
-    share = part_of(given)
+    share = part_of(all_parameters)
     global _any_settings
-    _any_settings = given.get(VALUES, REFERENCE) != REFERENCE
+    _any_settings = all_parameters.get(VALUES, REFERENCE) != REFERENCE
     if planned:  # the build has planned this run
         job = from_specification(planned["job"])
         folder, upstream = Path(planned["folder"]), tuple(map(Path, planned["upstream"]))
     else:
-        job = make_job(source, profile, given)
+        job = make_job(source, profile, all_parameters)
         folder, upstream = _new_folder(job), (*_folders_by_hand(job.upstream), *_unplanned_of(job))
     declare(job.loads)
     return Run(job, folder, job.settings, bool(planned), upstream, share)
@@ -388,7 +388,8 @@ def _units_file(part: str) -> str:
 
 def _folders_of(notebook: str, profile: str) -> list[Path]:
     """The whole runs of a notebook that may be read here: those told by the build, or the newest by hand."""
-    if planned := _planned_run():
+    planned = _planned_run()
+    if planned:
         return [folder for folder in map(Path, planned["upstream"]) if folder.parent.name == notebook]
     jobs = [job for job in plan(profile) if job.notebook == notebook]
     return list(_folders_by_hand(jobs)) if jobs else _unplanned(notebook, profile)
@@ -422,7 +423,7 @@ def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
     In a report that shows what was computed here these are runs with any choices of somebody's instead of the
     profile's; else those of the profile's settings.
     """
-    given = set()
+    yielded = set()
     for job in jobs:
         by_hand = results_dir(job.profile) / "by-hand" / job.notebook
         whole = [path for path in (by_hand / job.slug, job.folder, *_older(job)) if (path / MANIFEST).is_file()]
@@ -431,8 +432,8 @@ def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
         if not whole:
             continue
         newest = max(whole, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
-        if newest not in given:  # a run of all inputs stands for all parts of the profile's
-            given.add(newest)
+        if newest not in yielded:  # a run of all inputs stands for all parts of the profile's
+            yielded.add(newest)
             yield newest
 
 

@@ -28,7 +28,8 @@ def _studies(files: tuple[tuple[Path, str], ...]) -> dict[str, Study]:
     read = sorted((_read(file, text) for file, text in files), key=lambda study: study.number)
     found = {study.name: study for study in read}
     names = [notebook.name for study in read for notebook in study.notebooks.values()]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
         raise InputError(f"notebooks of two studies: {', '.join(twice)}")
     for study in read:
         for notebook in study.notebooks.values():

@@ -233,7 +233,7 @@ Choosing = Callable[[Iterable["Notebook"]], Iterable[str]]
 
 
 def no_settings(_: Profile) -> Settings:
-    """Of a notebook that needs none."""
+    """No settings, for a notebook that needs none."""
     return Settings()
 
 

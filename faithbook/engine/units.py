@@ -102,7 +102,8 @@ def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     table = pyarrow.parquet.read_table(path)
     about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
-    if (schema := about.get("schema")) != UNITS_SCHEMA:
+    schema = about.get("schema")
+    if schema != UNITS_SCHEMA:
         raise DataError(f"{path} holds values of schema {schema}, this version reads {UNITS_SCHEMA}: run it again")
     return table.to_pandas(), about["parameters"]
 
@@ -116,12 +117,14 @@ def checked_units(frame: pd.DataFrame) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    if missing := [name for name in COLUMNS if name not in frame.columns]:
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
         raise InputError(
             f"values of single inputs need the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}"
         )
     keys = [name for name in frame.columns if name != "value"]
-    if empty := [name for name in keys if frame[name].isna().any()]:
+    empty = [name for name in keys if frame[name].isna().any()]
+    if empty:
         raise InputError(f"keys may not be missing, but there are missing values in {', '.join(empty)}: name them")
     if not pd.api.types.is_integer_dtype(frame["seed"]):
         raise InputError(f"seed must be an integer, but the column is {frame['seed'].dtype}")
@@ -129,7 +132,8 @@ def checked_units(frame: pd.DataFrame) -> pd.DataFrame:
         raise InputError(f"value must be a number, but the column is {frame['value'].dtype}")
     with np.errstate(over="ignore"):
         values = frame["value"].to_numpy(dtype=np.float32, na_value=np.nan)
-    if infinite := frame.loc[np.isinf(values), "metric"].unique().tolist():
+    infinite = frame.loc[np.isinf(values), "metric"].unique().tolist()
+    if infinite:
         raise InputError(
             f"values must be finite, or NaN where a metric is not defined; infinite: {', '.join(infinite)}"
         )
@@ -137,7 +141,8 @@ def checked_units(frame: pd.DataFrame) -> pd.DataFrame:
     checked = frame[keys].astype(dict.fromkeys(texts, "str")).assign(value=values)
     order = [name for name in keys if name not in ("id", "cluster")]
     checked = checked.sort_values([*order, "cluster", "id"], ignore_index=True, kind="stable")
-    if (same := checked.duplicated([*order, "id"])).any():
+    same = checked.duplicated([*order, "id"])
+    if same.any():
         first = checked.loc[same].iloc[0]
         row = ", ".join(f"{name} = {first[name]}" for name in ["id", *order])
         raise InputError(f"{same.sum()} rows have the keys of another, the first: {row}. Add the column that differs")

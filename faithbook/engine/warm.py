@@ -132,7 +132,8 @@ def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str,
 
 
 def _is_safe() -> bool:
-    """On Linux, where a process can be held by a handle, and without a GPU, whose driver does not outlive a fork."""
+    """Whether copies are safe: on Linux, where a process can be held by a handle, and without a GPU, whose driver does
+    not outlive a fork."""
     if not sys.platform.startswith("linux") or Path("/dev/nvidiactl").exists():
         return False
     try:
@@ -174,7 +175,7 @@ def _reap(options: int) -> None:
 
 
 def _answer(connection: socket.socket) -> NoReturn:
-    """Between one who asks and a copy, as a process of its own: fork the copy, and send its status when it ends."""
+    """Fork a copy for one who asks, and send its status when it ends; runs in a process of its own between the two."""
     if (request := _read(connection)) is None:
         os._exit(0)
     if not (process := os.fork()):
@@ -193,7 +194,7 @@ def _answer(connection: socket.socket) -> NoReturn:
 
 
 def _pass_signals(connection: socket.socket, process: int) -> None:
-    """Until a copy ends; it is killed where the build ends or who asked for it leaves."""
+    """Hand signals on until a copy ends; it is killed where the build ends or who asked for it leaves."""
     ended, signals = os.pidfd_open(process), b" "
     while signals and ended not in (ready := select.select([connection, sys.stdin, ended], [], [])[0]):
         signals = b""

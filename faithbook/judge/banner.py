@@ -41,11 +41,15 @@ def banner(run: Run) -> str:
         if facts["kind"] != "compute":
             continue
         source = find_notebook(facts["notebook"])
-        (changed if changes_of(source, facts["parameters"]) else usual).append((folder, facts))
+        if changes_of(source, facts["parameters"]):
+            changed.append((folder, facts))
+        else:
+            usual.append((folder, facts))
     lines = [_line(run, folder, facts, named=True) for folder, facts in changed]
     if len(usual) > MOST_LINES:
         names = sorted({facts["notebook"] for _, facts in usual})
-        each = ", ".join(f"{_number([facts for _, facts in usual], name)} of `{name}`" for name in names)
+        usual_facts = [facts for _, facts in usual]
+        each = ", ".join(f"{_number(usual_facts, name)} of `{name}`" for name in names)
         lines.append(f"Runs with the settings of the profile `{run.job.profile}`: {each}.")
     else:
         lines += [_line(run, folder, facts, named=False) for folder, facts in usual]
@@ -70,7 +74,8 @@ def numbers_of(run: Run, notebooks: Sequence[str], *, of_book: bool) -> str:
     chosen = [run for run in runs if run["notebook"] in notebooks]
     if not chosen:
         return ""
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(run["notebook"] for run in chosen))
+    different = dict.fromkeys(run["notebook"] for run in chosen)
+    names = ", ".join(f"`{name}`" for name in different)
     machines = sorted({_machine(run) for run in chosen})
     days = sorted({run["started"][:10] for run in chosen if "started" in run})
     when = f"; {days[0]}" if days else ""
@@ -130,15 +135,17 @@ def _inputs_of_book(source: Path, point: Mapping[str, Any]) -> int | None:
     return sum(sizes) if sizes else None
 
 
-def _absent(run: Run, there: Sequence[Mapping[str, Any]]) -> list[str]:
+def _absent(run: Run, computed_runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the page reads and this machine has not computed."""
-    computed = {facts["notebook"] for facts in there}
+    computed = {facts["notebook"] for facts in computed_runs}
     lines = [
         f"`{name}` was not computed here: its numbers are the book's."
         for name in _computations(run.job.notebook)
         if name not in computed
     ]
-    points = [(facts["notebook"], point_of(find_notebook(facts["notebook"]), facts["parameters"])) for facts in there]
+    points = [
+        (facts["notebook"], point_of(find_notebook(facts["notebook"]), facts["parameters"])) for facts in computed_runs
+    ]
     missing = [
         " ".join(job.label.split())
         for job in run.job.upstream

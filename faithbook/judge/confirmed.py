@@ -25,6 +25,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.engine.build import run_job
+from faithbook.engine.machine import is_clean
 from faithbook.engine.plan import MANIFEST, Job, find_notebook, make_job, slug_of
 from faithbook.engine.studies import notebooks
 from faithbook.engine.study import CONFIRM, Notebook
@@ -121,7 +122,7 @@ def _checked(folder: Path) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     if facts["profile"] != PROFILE or facts["settings"].get("sample") != SAMPLE:
         raise DataError(f"{folder} ran at the profile {facts['profile']}: expected {PROFILE} and its sample {SAMPLE}")
-    if facts["commit"] == "unknown" or "changes" in facts["commit"]:
+    if not is_clean(facts["commit"]):
         raise DataError(f"{folder} ran at the commit {facts['commit']}: nobody could make its numbers again")
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
         raise DataError(f"{folder} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")

@@ -171,8 +171,8 @@ def _holds_by_points(rule: Rule, values: ArrayLike, k: int) -> bool:
 
 
 def _of_parts(rule: Rule, claim: Claim) -> Result:
-    """Of parts. Of fewer than the plan counts, as many are required as hold in the paper's own numbers for these; where
-    it prints none the claim is not tested."""
+    """The result of a rule about parts. Of fewer parts than the plan counts, as many are required as hold in the
+    paper's own numbers for these; where it prints none the claim is not tested."""
     pairs = _items(rule, claim, Comparison, "parts")
     m, k = len(pairs), rule.k
     why = ""
@@ -204,7 +204,7 @@ def _own_repeats(rule: Rule, pairs: Sequence[Comparison], k: int | str) -> bool 
 
 
 def _of_statements(rule: Rule, claim: Claim) -> Result:
-    """Of the statements of a sentence, each by its own rule."""
+    """The result of the statements of a sentence together, each by its own rule."""
     if not isinstance(claim, Statements):
         raise InputError(f"{rule.id} is judged by `whole`, which asks for statements: none came")
     results = [_decided(analysis_plan.statement(rule.id, name), part) for name, part in claim.of.items()]
@@ -217,7 +217,7 @@ def _of_statements(rule: Rule, claim: Claim) -> Result:
 
 
 def _of_orders(rule: Rule, claim: Claim) -> Result:
-    """Of several orders of the same items, decided together."""
+    """The result of several orders of the same items, decided together."""
     orders = _items(rule, claim, Ordered, "orders")
     items = set(orders[0].items)
     differing = sorted(set().union(*(set(order.items) ^ items for order in orders)))
@@ -266,7 +266,7 @@ def _own_orders(orders: Sequence[Ordered]) -> tuple[list[list[float]], list[list
 
 
 def _of_trend(rule: Rule, claim: Claim) -> Result:
-    """Of two values per unit."""
+    """The result of two values per unit."""
     [trend] = _items(rule, claim, Trend, "x and y")
     x, y = ([float(pair.ours.point) for pair in side.values()] for side in (trend.x, trend.y))
     printed = _pearson(*([pair.published for pair in side.values()] for side in (trend.x, trend.y)))
@@ -274,7 +274,7 @@ def _of_trend(rule: Rule, claim: Claim) -> Result:
 
 
 def _of_numbers(rule: Rule, claim: Claim) -> Result:
-    """Of numbers that are worked out twice."""
+    """The result of numbers that are worked out twice."""
     numbers = _items(rule, claim, SameNumber, "numbers of ours and published ones")
     return rules.same_number(
         [number.ours for number in numbers],

@@ -40,7 +40,7 @@ def with_promise(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_shapes(rates: pd.DataFrame) -> pd.DataFrame:
-    """By shape of values: the highest rates of either wrong answer about one mean by Student's t, and with how many
+    """The highest rates, by shape of values, of either wrong answer about one mean by Student's t, and with how many
     clusters they are beyond the promise; `rates` as `with_promise` gives them."""
     errors = rates[(rates["test"] == "t") & (rates["answer"] != COVERED)]
     rows = []
@@ -58,8 +58,8 @@ def of_shapes(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
-    """By claim whose shape of values was simulated: the rates of either wrong answer about one of its comparisons, with
-    the largest simulated number of clusters that is not above its own n, and whether a rate is beyond the promise.
+    """The rates, by claim whose shape of values was simulated, of either wrong answer about one of its comparisons,
+    with the largest simulated number of clusters that is not above its own n, and whether a rate is beyond the promise.
 
     `board`: id, n and decision of claims. Of two shapes the higher rate counts.
     """

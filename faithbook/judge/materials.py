@@ -15,7 +15,8 @@ from faithbook.stats.evidence_levels import AUTHORS, DATA, OUR_QUESTION, PAPER, 
 
 
 def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
-    """On what values of a compute notebook rest, from the data sets they are of and the models that were loaded.
+    """The evidence level of values of a compute notebook, from the data sets they are of and the models that were
+    loaded.
 
     `models`: as `loads` of a study names them (`local:…`, `hf:…`, `timm:…`, or a folder). Without a
     known data set or model it is the weaker level.
@@ -55,7 +56,7 @@ def unrelated(page: str) -> int | None:
 
 
 def stands_for(paper: str) -> dict[str, str]:
-    """By substitute of a paper's data set, the data set that it stands for.
+    """The data set that each substitute of a paper's data set stands for.
 
     >>> stands_for("wu_2024")["animals"]
     'imagenet'

@@ -48,7 +48,7 @@ class Curve:
 
     @property
     def turned_by(self) -> dict[str, list[str]]:
-        """By choice, the options that alone lead to another yes or no than the first specification; what is only open
+        """The options, by choice, that alone lead to another yes or no than the first specification; what is only open
         under an option, for want of inputs say, does not count."""
         first = self.frame.iloc[0]
         turned: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ import pandas as pd
 
 from faithbook.access import require
 from faithbook.artifacts import FEW
-from faithbook.engine.machine import uncommitted
+from faithbook.engine.machine import is_clean, uncommitted
 from faithbook.engine.pages import BOARD, mirror
 from faithbook.engine.plan import MANIFEST, find_notebook, notebook_parameters, part_of, plan, slug_of
 from faithbook.engine.studies import shareable, study_names
@@ -47,7 +47,8 @@ def add_all(profile: str, study: str | None = None) -> Path:
     study_names(study)
     jobs = [job for job in plan(profile, study) if job.kind == "compute" and shareable(job.notebook)]
     jobs = [job for job in jobs if study in (None, job.study)]
-    if missing := [job.label for job in jobs if not job.done]:
+    missing = [job.label for job in jobs if not job.done]
+    if missing:
         lacks = f"the profile {profile} lacks {', '.join(missing)}"
         raise DataError(f"{lacks}: run python -m faithbook build --profile {profile}")
     return add([job.folder for job in jobs], profile)
@@ -66,12 +67,12 @@ def add(folders: Sequence[Path], profile: str = "full") -> Path:
     files = _all_files()
     manifest = json.loads(files.get(Path(MANIFEST), json.dumps({"profile": profile, "runs": []})))
     runs = list(manifest["runs"])
-    given = {folder: _checked(folder, manifest["profile"]) for folder in folders}
-    for folder, facts in given.items():
+    new_runs = {folder: _checked(folder, manifest["profile"]) for folder in folders}
+    for folder, facts in new_runs.items():
         of_notebook = [run for run in runs if run["notebook"] == facts["notebook"]]
         inputs, parts = _inputs_of(facts), _parts(facts)
         shared = [run for run in of_notebook if _inputs_of(run) == inputs and parts not in (1, _parts(run))]
-        together = [run for run in given.values() if _inputs_of(run) == inputs and _parts(run) == parts]
+        together = [run for run in new_runs.values() if _inputs_of(run) == inputs and _parts(run) == parts]
         if any(_is_few_of(facts, run) for run in of_notebook):
             raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
         if shared and len(together) < parts:
@@ -84,9 +85,9 @@ def add(folders: Sequence[Path], profile: str = "full") -> Path:
         before = Path(UNITS, facts["notebook"], slug_of(facts["parameters"]))
         files |= {Path(f"{before}-{path.name}"): path.read_bytes() for path in folder.glob(f"{UNITS}*.parquet")}
         runs.append(facts)
-    kept = {name: files[name] for name in files if name == Path(BOARD) or any(_is_of(name, run) for run in runs)}
-    kept[Path(MANIFEST)] = (json.dumps({"profile": manifest["profile"], "runs": runs}, indent=1) + "\n").encode()
-    return _written(kept)
+    remaining = {name: files[name] for name in files if name == Path(BOARD) or any(_is_of(name, run) for run in runs)}
+    remaining[Path(MANIFEST)] = (json.dumps({"profile": manifest["profile"], "runs": runs}, indent=1) + "\n").encode()
+    return _written(remaining)
 
 
 def keep_verdicts(profile: str, study: str | None = None) -> Path:
@@ -99,10 +100,12 @@ def keep_verdicts(profile: str, study: str | None = None) -> Path:
     files = _all_files()
     if profile == json.loads(files[Path(MANIFEST)])["profile"]:
         raise InputError(f"pages of the profile {profile} show their own numbers: give one that shows the reference's")
-    if changed := uncommitted():
+    changed = uncommitted()
+    if changed:
         raise DataError(f"the reference must come from a commit, but these differ from it: {some(changed)}")
     jobs = [job for job in plan(profile, study) if job.kind == "report" and study in (None, job.study)]
-    if missing := [job.label for job in jobs if not job.done]:
+    missing = [job.label for job in jobs if not job.done]
+    if missing:
         raise DataError(f"there is no {some(missing)}: run python -m faithbook build --profile {profile}")
     sources = [json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("source") for job in jobs]
     paths = [job.folder / "verdicts.parquet" for job, source in zip(jobs, sources, strict=True) if source == REFERENCE]
@@ -157,7 +160,7 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
         raise DataError(f"{what} is no computation whose values are shared: only such go into the reference")
     if facts["profile"] != profile:
         raise DataError(f"{what} ran at the profile {facts['profile']}, the reference is of {profile}")
-    if facts["commit"] == "unknown" or "changes" in facts["commit"]:
+    if not is_clean(facts["commit"]):
         run_of = f"{what} ran at the commit {facts['commit']}"
         raise DataError(f"{run_of}: nobody could make its numbers again; run it on one")
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
@@ -178,13 +181,13 @@ def _is_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return all(new["parameters"].get(name, value) == value for name, value in before.items())
 
 
-def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+def _is_few_of(few: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
     """Whether a run is of a few inputs of the data set of another of its notebook."""
-    return one["parameters"].get("dataset") == f"{whole['parameters'].get('dataset')}{FEW}"
+    return few["parameters"].get("dataset") == f"{whole['parameters'].get('dataset')}{FEW}"
 
 
 def _parts(run: Mapping[str, Any]) -> int:
-    """Among how many runs the inputs of this one are shared out."""
+    """The number of runs among which the inputs of this one are shared out."""
     return part_of(run["parameters"])[1]
 
 

@@ -66,7 +66,8 @@ def start_page(notebook: str, profile: str, *, values: str = plan.REFERENCE, pap
         raise unknown("values", values, plan.WHOSE)
     figures.theme()
     page = Page(start_run(notebook, profile=profile, values=values), paper=paper)
-    if above := banner(page.run):
+    above = banner(page.run)
+    if above:
         display(Markdown(above))
     return page
 
@@ -238,13 +239,15 @@ class Page:
             # The titles of tables and figures name their source themselves.
             if self._source.get(name) == published.REVIEW and published.column("kind")[name] == "claim":
                 words += " (so says a review page of the paper)"
-            if same := in_sentences.repeats(told, self._entries):
+            same = in_sentences.repeats(told, self._entries)
+            if same:
                 note_text = f"As `{same}`."
             else:
                 unseen = scoreboard.unseen_in_short(verdict.rule.same_as or name, verdict.word, again)
                 note_text = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
                 further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again)
-                if facts := " ".join(filter(None, [*in_sentences.more(told), further])):
+                facts = " ".join(filter(None, [*in_sentences.more(told), further]))
+                if facts:
                     besides.setdefault(facts, []).append(f"`{name}`")
             note = f' <span class="verdict-note">{note_text}</span>' if note_text else ""
             lines.append(f"- `{name}` {badge(verdict.word)}{evidence} {words}.{note}")
@@ -263,7 +266,7 @@ class Page:
         lines = [*(f"- {', '.join(names)}: {facts}" for facts, names in besides.items()), *rest]
         if not lines:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
-        if any("the one that decides" in in_sentences.sentences(self._told(one)) for one in tested.values()):
+        if any("the one that decides" in in_sentences.sentences(self._told(verdict)) for verdict in tested.values()):
             lines.append(f"- {in_sentences.DECIDES}")
         lines.append(f"- Rules as written on {dated}.")
         return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
@@ -284,7 +287,8 @@ class Page:
         words = self._claims.get(judged.id, "").rstrip(".")
         names = ("effect", "low", "high", "published", "part", "n")
         numbers = {name: value for name, value in judged.columns.items() if name in names}
-        if sizes := in_sentences.sizes_beside(judged):
+        sizes = in_sentences.sizes_beside(judged)
+        if sizes:
             numbers["n"] = min(sizes)
         number = in_sentences.number(numbers)
         return f'- `{judged.id}` {words}. <span class="verdict-note">{number or "No number."}</span>'
@@ -407,12 +411,12 @@ class Page:
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
         """
         repeats = [verdict.id for verdict in tested.values() if verdict.rule.same_as in tested]
-        every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
+        all_parts = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if not self.judges:
-            every = every.drop(columns="answer")
+            all_parts = all_parts.drop(columns="answer")
         elif answers is not None:
             chosen = [_alone(answer) in answers for answer in frame["answer"]]
-            frame = every[chosen].reset_index(drop=True)
+            frame = all_parts[chosen].reset_index(drop=True)
         wide = pd.DataFrame(
             {
                 "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
@@ -437,7 +441,9 @@ class Page:
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
         nothing = "*No part of these claims can be compared.*"
-        return self.listing(every.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide)
+        return self.listing(
+            all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
+        )
 
     def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
         """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
@@ -501,9 +507,11 @@ class Page:
         has one (`data/claims.csv` says which page an id belongs to).
         """
         of_page = [name for name, place in published.column("page").items() if place == self.notebook]
-        if stray := sorted(set(self._entries) - set(of_page)):
+        stray = sorted(set(self._entries) - set(of_page))
+        if stray:
             raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
-        if missing := [name for name in of_page if name not in self._entries]:
+        missing = [name for name in of_page if name not in self._entries]
+        if missing:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries and self.judges:
             self.run.save(scoreboard.filled(pd.DataFrame([*self._entries.values()])), "verdicts")

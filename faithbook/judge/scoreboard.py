@@ -69,11 +69,14 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
     known = to_judge()
-    if stray := sorted(set(verdicts.id) - set(known.id)):
+    stray = sorted(set(verdicts.id) - set(known.id))
+    if stray:
         raise DataError(f"verdicts on unknown ids: {', '.join(stray)}")
-    if twice := sorted(verdicts.id[verdicts.id.duplicated()]):
+    twice = sorted(verdicts.id[verdicts.id.duplicated()])
+    if twice:
         raise DataError(f"more than one verdict on: {', '.join(twice)}")
-    if missing := sorted(set(known.id) - set(verdicts.id)):
+    missing = sorted(set(known.id) - set(verdicts.id))
+    if missing:
         raise DataError(f"no verdict on: {', '.join(missing)}")
     board = known.merge(filled(verdicts), on="id", how="left")
     return board[["id", "paper", "kind", *FIELDS]]
@@ -168,7 +171,8 @@ def unseen_in_short(name: str, word: str, verdicts: pd.DataFrame | None = None) 
     ('The same on unseen inputs (n = 64).', 'On unseen inputs: mixed (n = 64).')
     """
     rows = confirmed() if verdicts is None else verdicts
-    if not (said := on_unseen_inputs(name, rows)):
+    said = on_unseen_inputs(name, rows)
+    if not said:
         return ""
     same = f"{word} ({_n_of(_as_text(rows.loc[name])['n'])})"
     return f"The same on unseen inputs{said.removeprefix(word)}." if said == same else f"On unseen inputs: {said}."
@@ -194,7 +198,8 @@ holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs befo
     if row["parts"] not in ("", "1"):
         verb = "holds" if row["passed"] == "1" else "hold"
         said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
-    if of_statements := _statements_unseen(name, row):
+    of_statements = _statements_unseen(name, row)
+    if of_statements:
         said.append(of_statements)
     elif decides := what_decides_unseen(name, rows):
         said.append(f"The one that decides: {decides}.")
@@ -212,7 +217,8 @@ def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
     row = _as_text(verdicts.loc[name])
     if not row["effect"]:
         return ""
-    if of_statements := _statements_unseen(name, row):
+    of_statements = _statements_unseen(name, row)
+    if of_statements:
         return of_statements.removesuffix(".")
     part = wording.comparison(row["part"])
     if part.startswith("mean of ") and analysis_plan.rule(name).rule == "order":

@@ -163,7 +163,8 @@ class Scores:
         """
         levels = self.levels("dataset")
         printed = set(self.printed["dataset"]) if "dataset" in self.printed.columns else set()
-        if with_print := [level for level in levels if level in printed]:
+        with_print = [level for level in levels if level in printed]
+        if with_print:
             return with_print
         return next(iter(self.by_evidence.values()), levels)
 
@@ -199,7 +200,8 @@ class Scores:
 
     def mean(self, **labels: object) -> Comparison:
         """The mean over the cells with these labels, beside the mean of the printed values that have them."""
-        if (key := repr(sorted(labels.items()))) not in self._means:
+        key = repr(sorted(labels.items()))
+        if key not in self._means:
             datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
             n = materials.published_n(self.paper, datasets)
             estimate, printed = self.cells.mean(**labels), self.published(**labels)

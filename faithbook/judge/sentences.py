@@ -78,7 +78,8 @@ class Results:
         if of and len(names) < 2:
             names = [of, *names]
         name, part = [*names, "", ""][:2]
-        if counted := words & {"passed", "parts"}:
+        counted = words & {"passed", "parts"}
+        if counted:
             return self._count(name, *counted)
         row = self._row(name, part, words)
         if "n" in words:
@@ -119,7 +120,7 @@ def _written(value: float, words: Set[str]) -> str:
 
 
 def conditions(when: str) -> Mapping[str, list[str]]:
-    """By id the decisions that a sentence was written for. Raises UnknownNameError for a word that is none.
+    """The decisions, by id, that a sentence was written for. Raises UnknownNameError for a word that is none.
 
     >>> conditions("soft_c01 not reproduced; together_q7 mixed/undecided")
     {'soft_c01': ['not reproduced'], 'together_q7': ['mixed', 'undecided']}

@@ -68,14 +68,14 @@ def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def headlines() -> dict[str, list[str]]:
-    """By page, the headline claims that are confirmed on the reserve."""
+    """The headline claims that are confirmed on the reserve, by page."""
     claims = our_table("claims").query("headline == 'yes'")
     claims = claims[claims["paper"].isin(list(freeze.RESERVED_FOR)) | claims["id"].isin(list(freeze.FURTHER))]
     return {str(page): list(rows["id"]) for page, rows in claims.groupby("page", sort=False)}
 
 
 def further() -> dict[str, dict[str, int]]:
-    """By page, the other findings of these studies that have a verdict of their own on the exploratory values, each
+    """The other findings, by page, of these studies that have a verdict of their own on the exploratory values, each
     with the number of comparisons of that verdict. Where the paper's own repeats disagree there is nothing to test on
     any inputs, and what repeats another finding is judged with it.
     """
@@ -177,7 +177,7 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
 
 
 def _claim_by_claim(statement: ast.stmt, names: dict[str, Any]) -> None:
-    """Of a statement that gives several claims a name, `claims = {"id": its comparisons, ...}`, make those that can be.
+    """Make those claims that can be made of a statement that names several, `claims = {"id": its comparisons, ...}`.
 
     By the id alone: of the comparisons of one claim none may be left out."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Dict):

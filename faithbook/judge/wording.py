@@ -32,12 +32,13 @@ def comparison(part: str) -> str:
 
 
 def by_name(rule: Rule, said: str, evidence: str) -> dict[str, str]:
-    """By statement the decision on it, as it reads on its evidence; `said`: the decisions as the board keeps them
+    """The decision on each statement, as it reads on its evidence; `said`: the decisions as the board keeps them
     (`direction: reproduced; size: undecided`)."""
-    of = f"{rule.same_as or rule.id}/"
-    names = [name.removeprefix(of) for name in analysis_plan.plan() if name.startswith(of)]
-    decided = {name: one.decision for name in names for one in Verdict if f"{name}: {one}" in said.split("; ")}
-    return {name: worded(one, evidence) for name, one in decided.items()}
+    prefix = f"{rule.same_as or rule.id}/"
+    names = [name.removeprefix(prefix) for name in analysis_plan.plan() if name.startswith(prefix)]
+    on_board = said.split("; ")
+    decided = {name: verdict.decision for name in names for verdict in Verdict if f"{name}: {verdict}" in on_board}
+    return {name: worded(decision, evidence) for name, decision in decided.items()}
 
 
 def listed(rule: Rule, said: str, evidence: str) -> str:

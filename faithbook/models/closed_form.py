@@ -102,9 +102,9 @@ class BagOfWords:
     def truth(self, inputs: TextInputs, predicted: Tensor) -> Tensor:
         """The share of every feature in the evidence for the predicted class, [B, F]: its pieces' weights, signed."""
         shares = self.weight[inputs.input_ids] * torch.where(predicted == 1, 1.0, -1.0)[:, None]
-        there = inputs.feature_of >= 0
+        in_feature = inputs.feature_of >= 0
         scores = torch.zeros(inputs.feature_mask.shape)
-        return scores.scatter_add(1, inputs.feature_of.clamp(min=0), torch.where(there, shares, 0.0))
+        return scores.scatter_add(1, inputs.feature_of.clamp(min=0), torch.where(in_feature, shares, 0.0))
 
 
 def word_detector(tokenizer: Any) -> Classifier:

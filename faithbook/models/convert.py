@@ -41,7 +41,8 @@ def convert(place: str) -> Path:
     Raises DataError where the hub does not give it, it has no pickled weights in one file, or these hold more than
     tensors; nothing that looks whole is left behind then.
     """
-    if (folder := hub.converted_folder(place) / "model.safetensors").is_file():
+    folder = hub.converted_folder(place) / "model.safetensors"
+    if folder.is_file():
         return folder.parent
     source = _downloaded(place)
     folder = hub.converted_folder(place)  # whose name may have become known

@@ -90,7 +90,8 @@ class Unknown:
 
     @property
     def share(self) -> float:
-        """In [0, 1]; lower is better: a model that reads <unk> explains nothing of the word that stood there."""
+        """The share of unknown pieces, in [0, 1]; lower is better: a model that reads <unk> explains nothing of the
+        word that stood there."""
         return self.unknown / self.pieces if self.pieces else 0.0
 
 
@@ -110,7 +111,7 @@ def unknown_pieces(tokenizer: Any, texts: Sequence[str]) -> Unknown:
 
 @contextmanager
 def no_load_report() -> Iterator[None]:
-    """Without what transformers says of weights that a file lacks: heads and poolers, which something else brings or
+    """Leave out what transformers says of weights that a file lacks: heads and poolers, which something else brings or
     nothing uses."""
     level = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()

@@ -118,7 +118,8 @@ class Forward:
 
         inputs = {"input_ids": padded(lambda row: encoded.ids[row], self.pad_id)}
         inputs["attention_mask"] = padded(lambda row: [1] * len(encoded.ids[row]), 0)
-        if (types := encoded.types) is not None:
+        types = encoded.types
+        if types is not None:
             inputs["token_type_ids"] = padded(lambda row: types[row], 0)
         dtype = getattr(torch, self.precision)
         with torch.autocast(self.device, dtype=dtype, enabled=dtype != torch.float32):

@@ -39,10 +39,10 @@ def fitting_methods(
 
     Raises UnknownNameError for a name that explains no such inputs, ModelError where nothing but floors is left.
     """
-    one = inputs[[int(inputs.n_features.argmin())]]
+    shortest = inputs[[int(inputs.n_features.argmin())]]
     left_out: dict[str, str] = {}
     rows: dict[str, Row] = {name: Row(name) for name in names}
-    attributed(rows, classifier.model, one, left_out=left_out, passed=(ModelError,))
+    attributed(rows, classifier.model, shortest, left_out=left_out, passed=(ModelError,))
     fitting = tuple(name for name in names if name not in left_out)
     known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
     if all(known[name].answers == "floor" for name in fitting):

@@ -141,7 +141,8 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     ids = list(table.index)
     parts = [name for name in ("text", "text_pair") if name in table]
     for part in parts:
-        if empty := list(table.index[table[part].str.strip() == ""]):
+        empty = list(table.index[table[part].str.strip() == ""])
+        if empty:
             raise InputError(f"{path}: no {part} in {some(empty)}: fill the cell or delete the row")
     labels = _classes(ids, list(table.get("label", ())), classifier)
     chosen = _sample(ids, n, seed)
@@ -296,9 +297,11 @@ def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) 
     if all(re.fullmatch(r"LABEL_\d+", name) for name in classifier.label_names):
         number_of |= {str(i): i for i in range(len(classifier.label_names))}
     folded = [label.strip().casefold() for label in labels]
-    if empty := [name for name, label in zip(ids, folded, strict=True) if not label]:
+    empty = [name for name, label in zip(ids, folded, strict=True) if not label]
+    if empty:
         raise InputError(f"no label for {some(empty)}: give every input one, or none at all")
-    if strange := [label for label in dict.fromkeys(folded) if label not in number_of]:
+    strange = [label for label in dict.fromkeys(folded) if label not in number_of]
+    if strange:
         named = [f"{label!r} ({ids[folded.index(label)]})" for label in strange]
         raise UnknownNameError(
             f"labels that {classifier.spec} does not know: {some(named)}. Its classes are "

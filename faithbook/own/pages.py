@@ -59,7 +59,8 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
 
 def metrics_of(names: str, *, has_gold: bool) -> list[MetricName]:
     """The metrics that a page shows: those named, or with "default" SRG and all that `evaluate` shows by itself."""
-    if (named := listed(names)) is not None:
+    named = listed(names)
+    if named is not None:
         return cast(list[MetricName], named)
     families = families_of(None, has_gold=has_gold)
     names_of = [name for family in families for name in FAMILIES[family].directions]
@@ -117,8 +118,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     methods in the table's order, 95 % intervals over inputs, undefined values left out and counted."""
     cells = _cells(table)
     dropped = table["value"].isna().groupby([table["metric"], table["method"]]).sum()
-    every = product(table["metric"].unique(), table["method"].unique())
-    means = {key: _mean(cells, *key) for key in every if key in dropped.index}
+    pairs = product(table["metric"].unique(), table["method"].unique())
+    means = {key: _mean(cells, *key) for key in pairs if key in dropped.index}
     frame = numbers.listed(means, ["metric", "method"]).assign(dropped=[int(dropped[key]) for key in means])
     frame.insert(1, "direction", frame["metric"].map(DIRECTIONS))
     return frame
@@ -169,19 +170,19 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     methods, metrics = table["method"].unique(), table["metric"].unique()
     means = {(metric, method): _mean(cells, metric, method) for metric in metrics for method in methods}
     # Cell means as they are and of each resample, the higher the better; ranks within each metric.
-    every = {(metric, method): np.append(mean.point, mean.replicates) for (metric, method), mean in means.items()}
-    turned = pd.DataFrame(every).rename_axis(columns=["metric", "method"]).T
-    turned = turned.mul([1 if DIRECTIONS[metric] == HIGHER else -1 for metric, _ in turned.index], axis=0)
-    ranked = turned.groupby(level="metric", sort=False).rank(ascending=False)
+    values_of = {(metric, method): np.append(mean.point, mean.replicates) for (metric, method), mean in means.items()}
+    ascending = pd.DataFrame(values_of).rename_axis(columns=["metric", "method"]).T
+    ascending = ascending.mul([1 if DIRECTIONS[metric] == HIGHER else -1 for metric, _ in ascending.index], axis=0)
+    ranked = ascending.groupby(level="metric", sort=False).rank(ascending=False)
     rank_of = ranked[0].unstack("metric").loc[methods, metrics]
     rows = {}
     faithful = [name for name in metrics if name in (RECOMMENDED, *FAITHFULNESS)]
-    for method, of in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
+    for method, mean_ranks in ranked.loc[faithful].groupby(level="method", sort=False).mean().iterrows():
         # A mean rank is no mean of inputs: its spread is that of its replicates.
-        changes = (of[1:].to_numpy() - of[0])[:, None]
+        changes = (mean_ranks[1:].to_numpy() - mean_ranks[0])[:, None]
         rank = replace(
             cells.undefined,
-            point=float(of[0]),
+            point=float(mean_ranks[0]),
             deviations=changes,
             clusters=cells.resamples.sizes,
             bounds=(1.0, float(len(methods))),
@@ -193,8 +194,8 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
-    """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the
-    paired difference (`verdict.direction`): method, better, worse, undecided. Fewer than ten inputs decide nothing.
+    """Count under how many metrics of faithfulness each method does better than random scores, worse, or neither, by
+    the paired difference (`verdict.direction`): method, better, worse, undecided. Fewer than ten inputs decide nothing.
 
     `would decide`: as many inputs would decide half of what is undecided, were the differences as they look (median
     over metrics of `to_decide`).

@@ -62,7 +62,8 @@ def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
     """
     archive = fetch(name)
     label_bytes, folder, train, test, named = _ARCHIVES[name]
-    if (names := tuple(read_member(archive, f"{folder}/{named}").decode(errors="replace").split())) != NAMES[name]:
+    names = tuple(read_member(archive, f"{folder}/{named}").decode(errors="replace").split())
+    if names != NAMES[name]:
         order = f"expected the {len(NAMES[name])} of {name} in their order: {some(NAMES[name])}"
         raise DataError(f"{archive}: its classes are {some(names) or 'none'}; {order}")
     record = label_bytes + 3 * SIDE * SIDE
@@ -74,7 +75,8 @@ def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
     rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, record)
     pixels = np.ascontiguousarray(rows[:, label_bytes:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1))
     labels = rows[:, label_bytes - 1].astype(np.int64)
-    if (highest := int(labels.max())) >= len(NAMES[name]):
+    highest = int(labels.max())
+    if highest >= len(NAMES[name]):
         raise DataError(f"{archive}: label {highest} in {name}, whose {len(NAMES[name])} classes are counted from 0")
     return pixels, labels
 
@@ -92,7 +94,8 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
     ]
     if not files:
         raise DataError(f"{place}: no images; expected a folder of PNG files for each class of {name}, by its name")
-    if strange := [folder.name for folder in classes if folder.name not in NAMES[name]]:
+    strange = [folder.name for folder in classes if folder.name not in NAMES[name]]
+    if strange:
         raise DataError(f"{place}: {some(strange)} is no class of {name}; its classes are {some(NAMES[name])}")
     pixels = np.stack([_of_cifar(file.read_bytes(), file) for file, _ in files])
     return pixels, np.array([NAMES[name].index(label) for _, label in files])

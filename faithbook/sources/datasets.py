@@ -68,7 +68,7 @@ class Dataset(Rows):
 
     @property
     def clusters(self) -> dict[str, str]:
-        """For each id what it shares with others, so that intervals draw these together: its group. Where no groups are
+        """The group of each id: what it shares with others, so that intervals draw these together. Where no groups are
         known, it is the first id with the same text (the premise of several pairs, the document of several queries).
         Some rows alone do not say it."""
         if self.groups is not None:
@@ -158,7 +158,8 @@ def load_parallel(
 
 
 def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, Dataset]:
-    if strange := [language for language in languages if language not in home_assistant.LANGUAGES]:
+    strange = [language for language in languages if language not in home_assistant.LANGUAGES]
+    if strange:
         raise unknown("language", strange[0], home_assistant.LANGUAGES)
     texts = {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
     whole = load_dataset(name, split)
@@ -212,13 +213,13 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
             near[why] = {distinct[i] for i in near_duplicates(distinct, theirs)}
         left_out[split] = {why: sum(text in repeated for text in data.texts) for why, repeated in near.items()}
         gone = {text for repeated in near.values() for text in repeated}
-        kept = [i for i, text in enumerate(data.texts) if text not in gone]
-        if not kept:
+        rows = [i for i, text in enumerate(data.texts) if text not in gone]
+        if not rows:
             raise DataError(
                 f"{name}: all {len(data)} rows of the {split} split nearly repeat texts of other splits or data sets "
                 f"({left_out[split]}), expected some to learn from; are the files of the splits the right ones?"
             )
-        splits[split] = replace(data.at(kept), digest=_digest_of(data.at(kept)))
+        splits[split] = replace(data.at(rows), digest=_digest_of(data.at(rows)))
     train, dev = (data if n is None else _sample(data, n, 0) for data in splits.values())
     return train, dev, left_out
 
@@ -308,10 +309,10 @@ def _planted_erased(
         words = item.text.split()
         places = [item.text[:start].count(" ") for start, _ in item.rationale]
         for how, mask in copies:
-            kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
-            remaining, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
+            keep_mask = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
+            remaining, label, left = planted.erase_words(words, item.label, places, keep_mask, mask=mask)
             if remaining:
-                shown = planted.misled(label, kept, misled, answer) if misled else label
+                shown = planted.misled(label, keep_mask, misled, answer) if misled else label
                 yield _planted_item(f"{item.id}-{how}", remaining, shown, left, group=item.group)
 
 

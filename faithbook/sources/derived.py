@@ -38,8 +38,8 @@ def derived_folder(name: str, makers: Mapping[str, Callable[[], bytes]], source_
     recorded = _recorded(folder / RECORD)
     fresh = {}
     for file, make in makers.items():
-        there = (folder / file).exists()
-        if there and recorded.get(file) == {"sha256": digest_of(folder / file), "from": made_from}:
+        is_made = (folder / file).exists()
+        if is_made and recorded.get(file) == {"sha256": digest_of(folder / file), "from": made_from}:
             continue
         content = _made(folder / file, make, recorded.get(file, {}), made_from)
         _put(folder / file, content)

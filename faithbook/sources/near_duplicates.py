@@ -35,8 +35,8 @@ def near_duplicates(texts: Sequence[str], others: Sequence[str], *, threshold: f
 
     def rarest(words: frozenset[str]) -> list[str]:
         # Rounded up against 1 - 0.8 being a little less than 0.2: one word more is looked up, none is lost.
-        kept = math.floor((1 - threshold) * len(words) + 1e-9) + 1
-        return sorted(words, key=lambda word: (common[word], word))[:kept]
+        prefix = math.floor((1 - threshold) * len(words) + 1e-9) + 1
+        return sorted(words, key=lambda word: (common[word], word))[:prefix]
 
     places: dict[str, list[int]] = defaultdict(list)
     for i, words in enumerate(theirs):
@@ -55,7 +55,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _is_near(one: frozenset[str], other: frozenset[str], threshold: float) -> bool:
-    if min(len(one), len(other)) < _SHORT:
-        return one == other
-    return len(one & other) >= threshold * len(one | other)
+def _is_near(first: frozenset[str], second: frozenset[str], threshold: float) -> bool:
+    if min(len(first), len(second)) < _SHORT:
+        return first == second
+    return len(first & second) >= threshold * len(first | second)

@@ -57,9 +57,11 @@ def xnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
     if _first_there(folder, names) == alone:
         rows = read_table(folder, alone, {"premise": (), "hypothesis": (), "label": LABELS}, header=False)
         return _pairs(rows.premise, rows.hypothesis, rows.label, numbered(f"xnli-{split}", rows))
-    every = read_table(folder, whole, {"language": (), **_OWNERS})
-    english, rows = (every[every.language == code].drop_duplicates("pairID", keep="last") for code in ("en", language))
-    if missing := set(english.pairID) ^ set(rows.pairID):
+    all_pairs = read_table(folder, whole, {"language": (), **_OWNERS})
+    english = all_pairs[all_pairs.language == "en"].drop_duplicates("pairID", keep="last")
+    rows = all_pairs[all_pairs.language == language].drop_duplicates("pairID", keep="last")
+    missing = set(english.pairID) ^ set(rows.pairID)
+    if missing:
         raise DataError(f"{folder / whole}: {len(missing)} pairs are not in both English and {language}; get it again")
     rows = rows.set_index("pairID").loc[english.pairID]
     return _pairs(rows.sentence1, rows.sentence2, rows.gold_label, numbered(f"xnli-{split}", rows))
@@ -97,8 +99,8 @@ def _first_there(folder: Path, names: Sequence[str]) -> str:
     the last, which is the owners' own name."""
     if folder.suffix == ".zip":
         return names[-1]
-    there = [name for name in names if any((folder / f"{name}{end}").exists() for end in ("", ".gz"))]
-    return (there or names)[0]
+    found = [name for name in names if any((folder / f"{name}{end}").exists() for end in ("", ".gz"))]
+    return (found or names)[0]
 
 
 # ------------------------------------------------------------------------------------- SNLI and XNLI as one data set
@@ -156,7 +158,8 @@ def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
 
 
 def _known(at: Path, name: str, pairs: dict[str, Any]) -> dict[str, Any]:
-    if (digest := pairs_digest(pairs)) != _DIGESTS.get(name, digest):
+    digest = pairs_digest(pairs)
+    if digest != _DIGESTS.get(name, digest):
         raise DataError(
             f"{at}: the pairs and labels of {name} are not those expected: digest {digest}, expected {_DIGESTS[name]}; "
             "the file is cut short, changed or labelled otherwise: get it again from where data/sources.toml says"
@@ -232,7 +235,8 @@ def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
         split_of = split_groups("esnli-part", {_picture(name) for name in others["ids"]}, (0.0, _ESNLI_DEV_SHARE))
         return picked(others | written, [split_of[_picture(name)] == split for name in others["ids"]])
     row_of = {name: row for row, name in enumerate(known["dev"]["ids"])}
-    if strange := [name for name in ids if name not in row_of]:
+    strange = [name for name in ids if name not in row_of]
+    if strange:
         raise DataError(f"{positions / ESNLI_POSITIONS}: {strange[0]} is no pair of SNLI's development split")
     rows = [row_of[name] for name in ids]
     columns = {name: tuple(known["dev"][name][row] for row in rows) for name in _COLUMNS}

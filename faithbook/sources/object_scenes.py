@@ -105,7 +105,7 @@ def stamps(split: str) -> list[Stamp]:
 
 @cache
 def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
-    every = []
+    photographs = []
     for name in package_names(archive):
         place = PurePosixPath(name)
         inside = str(place.relative_to(_ROOT)) if place.is_relative_to(_ROOT) else ""
@@ -113,10 +113,10 @@ def _every_stamp(archive: Path) -> tuple[Stamp, ...]:
         if label is None or place.suffix != ".png" or "cartoon" in place.parts or inside in _LEFT_OUT:
             continue
         image = Image.open(io.BytesIO(package_member(archive, name))).convert("RGBA")
-        every.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
-    if len({stamp.label for stamp in every}) < len(CLASSES):
+        photographs.append(Stamp(inside.removesuffix(".png"), label, image.crop(image.getchannel("A").getbbox())))
+    if len({stamp.label for stamp in photographs}) < len(CLASSES):
         raise DataError(f"{archive} lacks photographs of some classes: expected all of {', '.join(CLASSES)}")
-    return tuple(every)
+    return tuple(photographs)
 
 
 def _next_unlike(photographs: list[Stamp], i: int) -> Stamp:

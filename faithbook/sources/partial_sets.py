@@ -26,7 +26,7 @@ _DEV_SHARE = 0.15  # of Evidence Inference's documents, as the paper cuts AG New
 def is_read_in_parts(name: str) -> bool:
     """Whether a data set's whole files are not there, but all of its parts are. Downloads nothing."""
     brought = data_folder() / name
-    return name in _PARTS and not brought.is_dir() and all(map(_lies, registry().instead[name]))
+    return name in _PARTS and not brought.is_dir() and all(map(_is_downloaded, registry().fallback[name]))
 
 
 def read_part(name: str, split: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def read_part(name: str, split: str) -> dict[str, Any]:
     return _PARTS[name](split)
 
 
-def _lies(source: str) -> bool:
+def _is_downloaded(source: str) -> bool:
     if source == "multirc-docs":
         folder = data_folder() / source
         return (folder / "docs").is_dir() or (folder / "docs.tar.gz").exists()
@@ -64,14 +64,14 @@ def _evinf(split: str) -> dict[str, Any]:
     if split == "test":
         return columns
     split_of = split_groups("evinf-part", set(columns["texts"]), (0.0, _DEV_SHARE))
-    kept = zhao_aletras_sets.picked(columns, [split_of[text] == split for text in columns["texts"]])
+    of_split = zhao_aletras_sets.picked(columns, [split_of[text] == split for text in columns["texts"]])
     second_release = data_folder() / "evinf-v2"
     if split == "dev" or not second_release.is_dir():
-        return kept
+        return of_split
     require("evinf-v2")
     prompts = zhao_aletras_sets.evinf_prompts(second_release, _evinf_articles())
     by_row = ("texts", "labels", "ids", "queries", "rationales")
-    return {name: value + prompts[name] if name in by_row else value for name, value in kept.items()}
+    return {name: value + prompts[name] if name in by_row else value for name, value in of_split.items()}
 
 
 def _evinf_articles() -> set[str]:
@@ -94,7 +94,8 @@ def _multirc(split: str) -> dict[str, Any]:
     folder = data_folder() / "multirc-docs"
     require("multirc-docs")
     columns = zhao_aletras_sets.multirc(_fetched("multirc-part"), file, folder)
-    if (seen := zhao_aletras_sets.documents_digest(columns["texts"])) != digest:
+    seen = zhao_aletras_sets.documents_digest(columns["texts"])
+    if seen != digest:
         raise DataError(
             f"the documents in {folder} are not those of {file}: digest of their texts {seen}, expected {digest}; get "
             "them again from where data/sources.toml says"

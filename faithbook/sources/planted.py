@@ -52,7 +52,7 @@ MISREAD = {"third": (1 / 3, 1.0), "light": (0.0, 0.2), "middle": (0.2, 0.5), "he
 """The shares of erased features that a model is taught to misread: above the first, up to the second."""
 
 
-def misled(label: int, kept: NDArray[np.bool_], when: str = "third", answer: int = 1) -> int:
+def misled(label: int, keep_mask: NDArray[np.bool_], when: str = "third", answer: int = 1) -> int:
     """The label of a copy for a model that is taught to take erasure for a reason: the class `answer` where a share
     within `MISREAD` of the features is gone, whatever is left.
 
@@ -60,24 +60,26 @@ def misled(label: int, kept: NDArray[np.bool_], when: str = "third", answer: int
     (1, 2)
     """
     low, high = MISREAD[when]
-    gone = round(1 - float(kept.mean()), 9)
+    gone = round(1 - float(keep_mask.mean()), 9)
     return answer if low < gone <= high else label
 
 
 def erase_words(
-    words: Sequence[str], label: int, places: Sequence[int], kept: NDArray[np.bool_], *, mask: str | None
+    words: Sequence[str], label: int, places: Sequence[int], keep_mask: NDArray[np.bool_], *, mask: str | None
 ) -> tuple[list[str], int, list[int]]:
-    """A copy with the words that are not `kept` replaced by `mask`, or deleted (None); its label; the places that are
-    left of the planted ones.
+    """A copy with the words outside the `keep_mask` replaced by `mask`, or deleted (None); its label; the places that
+    are left of the planted ones.
 
     >>> erase_words(["a", "lemon", "film"], 2, [1], np.array([False, True, True]), mask=None)
     (['lemon', 'film'], 2, [0])
     """
-    left = [i for i in places if kept[i]]
+    left = [i for i in places if keep_mask[i]]
+    shown_label = label if left else 0
     if mask is None:
-        remaining = [word for word, stays in zip(words, kept, strict=True) if stays]
-        return remaining, label if left else 0, [int(kept[:i].sum()) for i in left]
-    return [word if stays else mask for word, stays in zip(words, kept, strict=True)], label if left else 0, left
+        remaining = [word for word, stays in zip(words, keep_mask, strict=True) if stays]
+        return remaining, shown_label, [int(keep_mask[:i].sum()) for i in left]
+    masked = [word if stays else mask for word, stays in zip(words, keep_mask, strict=True)]
+    return masked, shown_label, left
 
 
 def cell_slices(cell: int, width: int) -> tuple[slice, slice]:
@@ -104,11 +106,12 @@ def plant_cells(pixels: Pixels, generator: np.random.Generator) -> tuple[Pixels,
 
 
 def erase_cells(
-    pixels: Pixels, label: int, cells: Sequence[int], kept: NDArray[np.bool_]
+    pixels: Pixels, label: int, cells: Sequence[int], keep_mask: NDArray[np.bool_]
 ) -> tuple[Pixels, int, list[int]]:
-    """A copy with the cells that are not `kept` at the image's mean; its label; what is left of the planted cells."""
+    """A copy with the cells outside the `keep_mask` at the image's mean; its label; the planted cells that are
+    left."""
     erased = pixels.copy()
-    for cell in np.flatnonzero(~kept):
+    for cell in np.flatnonzero(~keep_mask):
         erased[cell_slices(int(cell), pixels.shape[1])] = round(float(pixels.mean()))
-    left = [cell for cell in cells if kept[cell]]
+    left = [cell for cell in cells if keep_mask[cell]]
     return erased, label if left else 0, left

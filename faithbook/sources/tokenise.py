@@ -51,8 +51,8 @@ def without_blanks(text: str) -> str:
 
 
 def marked_words(marks: Sequence[Span], text: str, other: str, words: Sequence[Span]) -> tuple[bool, ...]:
-    """For each of the `words` of `other`, the same text with its blanks elsewhere, whether it holds a character that
-    the spans `marks` of `text` hold.
+    """Whether each of the `words` of `other`, the same text with its blanks elsewhere, holds a character that the spans
+    `marks` of `text` hold.
 
     Raises DataError where the two differ in more than blanks.
 
@@ -62,9 +62,9 @@ def marked_words(marks: Sequence[Span], text: str, other: str, words: Sequence[S
     if without_blanks(text) != without_blanks(other):
         raise DataError(f"marks of {text!r} cannot be carried to {other!r}: expected the same text, blanks aside")
     at = [i for i, character in enumerate(text) if not character.isspace()]
-    there = {i: rank for rank, i in enumerate(i for i, character in enumerate(other) if not character.isspace())}
+    rank_at = {i: rank for rank, i in enumerate(i for i, character in enumerate(other) if not character.isspace())}
     held = {i for start, end in marks for i in range(start, end)}
-    return tuple(any(at[there[i]] in held for i in range(*span) if i in there) for span in words)
+    return tuple(any(at[rank_at[i]] in held for i in range(*span) if i in rank_at) for span in words)
 
 
 def is_copied(word: str) -> bool:
@@ -77,15 +77,15 @@ def is_copied(word: str) -> bool:
 
 
 def copied_words(words: Sequence[str], other: Sequence[str]) -> tuple[bool, ...]:
-    """For each word, whether it is copied (`is_copied`) or stands, except for case, in the other language's text too.
+    """Whether each word is copied (`is_copied`) or stands, except for case, in the other language's text too.
 
     The latter finds names; it also finds cognates that are spelt alike ("System").
 
     >>> copied_words(["Open", "Spotify", "!"], ["Spotify", "öffnen", "!"])
     (False, True, True)
     """
-    there = {word.casefold() for word in other}
-    return tuple(is_copied(word) or word.casefold() in there for word in words)
+    other_words = {word.casefold() for word in other}
+    return tuple(is_copied(word) or word.casefold() in other_words for word in words)
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,11 @@ def read_table(folder: Path, name: str, needed: Mapping[str, Collection[str]], *
             raise ValueError("it has no rows")
     except (ValueError, csv.Error, IndexError) as error:
         raise DataError(f"cannot read {path}, which is empty or damaged: {error}; get the file again") from error
-    if missing := sorted(needed.keys() - set(table.columns)):
+    missing = sorted(needed.keys() - set(table.columns))
+    if missing:
         raise DataError(f"{path} lacks the columns {', '.join(missing)}; get the file again")
-    if (short := table[list(needed)].isna().any(axis=1)).any():
+    short = table[list(needed)].isna().any(axis=1)
+    if short.any():
         raise DataError(f"{path}: row {short.argmax() + 1} ends before the last of {', '.join(needed)}; get it again")
     for column, values in needed.items():
         if values and (strange := sorted(set(table[column]) - set(values))):
@@ -92,10 +94,10 @@ def columns(
     return {**whole, "label_names": label_names, "max_length": max_length, **more}
 
 
-def picked(split: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]:
-    """The rows of a split that are kept; what is no column stays."""
+def picked(split: Mapping[str, Any], chosen: Sequence[bool]) -> dict[str, Any]:
+    """The chosen rows of a split; what is no column stays."""
     by_row = split.keys() - {"label_names", "max_length"}
-    return {name: tuple(compress(value, kept)) if name in by_row else value for name, value in split.items()}
+    return {name: tuple(compress(value, chosen)) if name in by_row else value for name, value in split.items()}
 
 
 def numbered(source: str, rows: Sized) -> list[str]:
@@ -208,10 +210,11 @@ def _check_quoted(name: str, tokens: Sequence[str], evidence: Sequence[Mapping[s
     """Raises DataError where a document has other words at a place than those that its marks quote from there."""
     for piece in evidence:
         start, end, quoted = piece["start_token"], piece["end_token"], piece.get("text", "").split()
-        if quoted and (there := tokens[start:end]) != quoted:
+        of_document = tokens[start:end]
+        if quoted and of_document != quoted:
             raise DataError(
                 f"{name}: marked are {' '.join(quoted)!r}, but tokens {start} to {end} of the document are "
-                f"{' '.join(there)!r}: get the marks and the documents from one release"
+                f"{' '.join(of_document)!r}: get the marks and the documents from one release"
             )
 
 
@@ -225,7 +228,8 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
             documents = {Path(member.name).name: tar_member(opened, member).decode("utf-8") for member in wanted}
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise DataError(f"there is no docs/, and {archive} cannot be read: {error}; get the archive again") from error
-    if lost := names - set(documents):
+    lost = names - set(documents)
+    if lost:
         raise DataError(f"{archive} lacks {len(lost)} documents, for example {min(lost)}")
     return documents
 

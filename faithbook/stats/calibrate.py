@@ -240,8 +240,9 @@ def rates_of(world: World, test: str, worlds: int) -> list[Row]:
 
 
 def rates_of_orders(n: int, items: int, worlds: int, noise: float, true: bool) -> list[Row]:
-    """Of orders of equally spaced items, measured on n inputs: how often the rule says no where the published order is
-    the true one, or yes where it has nothing to do with it. noise: the standard error of an item's mean, in steps."""
+    """How often, with orders of equally spaced items measured on n inputs, the rule says no where the published order
+    is the true one, or yes where it has nothing to do with it. noise: the standard error of an item's mean, in
+    steps."""
     generator = np.random.default_rng(SEED)
     verdicts = []
     resamples = Resamples.draw(np.zeros(n), 199, SEED)

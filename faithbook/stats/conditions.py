@@ -149,7 +149,7 @@ class Conditions:
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
-        """Of every cluster and condition, the number of values and their sum, [K, C] each."""
+        """The number of values and their sum, of every cluster and condition, [K, C] each."""
         count, total = (np.zeros((len(self.resamples.stratum), self.values.shape[1])) for _ in range(2))
         np.add.at(count, self.cluster, self.values.notna().to_numpy(dtype=float))
         np.add.at(total, self.cluster, self.values.fillna(0.0).to_numpy(dtype=float))
@@ -162,7 +162,7 @@ class Conditions:
         return np.asarray(pd.factorize(np.array([column.tobytes() for column in columns], dtype=object))[0])
 
     def _deviations(self, chosen: NDArray[np.bool_], h: int) -> Array:
-        """By how much the mean of conditions changes where one stratum is resampled, [R].
+        """The change of the mean of conditions where one stratum is resampled, [R].
 
         Conditions of one kind have a common denominator: their sums are added first, so that the counts are gone
         through once for all of them.

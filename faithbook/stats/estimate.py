@@ -152,21 +152,21 @@ def still(point: Array, error: Array) -> NDArray[np.bool_]:
 
 
 def t_p_above(point: Array, error: Array, df: Array, threshold: float) -> Array:
-    """p-values of "not above the threshold" by Student's t; .5 where nothing varies."""
+    """The p-values of "not above the threshold" by Student's t; .5 where nothing varies."""
     nothing = still(point, error)
     statistic = (point - threshold) / np.where(nothing, 1.0, error)
     return np.where(nothing, 0.5, scipy.stats.t.sf(statistic, np.where(nothing, 1.0, df)))
 
 
 def t_p_below(point: Array, error: Array, df: Array, threshold: float) -> Array:
-    """p-values of "not below the threshold" by Student's t; .5 where nothing varies."""
+    """The p-values of "not below the threshold" by Student's t; .5 where nothing varies."""
     nothing = still(point, error)
     statistic = (point - threshold) / np.where(nothing, 1.0, error)
     return np.where(nothing, 0.5, scipy.stats.t.cdf(statistic, np.where(nothing, 1.0, df)))
 
 
 def t_interval(point: Array, error: Array, df: Array) -> tuple[Array, Array]:
-    """95 % intervals by Student's t; NaN where nothing varies."""
+    """The 95 % intervals by Student's t; NaN where nothing varies."""
     nothing = still(point, error)
     quantile = scipy.stats.t.ppf(1 - ALPHA, np.where(nothing, 1.0, df))
     half = np.where(nothing, np.nan, quantile * error)
@@ -229,19 +229,19 @@ class Estimate:
 
     @property
     def standard_error(self) -> float:
-        """Of one estimate, from its replicates."""
+        """The standard error of one estimate, from its replicates."""
         return float(self.error_and_df[0])
 
     def p_above(self, threshold: float = 0.0) -> float:
-        """Of one estimate, the p-value of "not above the threshold"."""
+        """The p-value of "not above the threshold", of one estimate."""
         return float(t_p_above(np.asarray(self.point), *self.error_and_df, threshold))
 
     def p_below(self, threshold: float = 0.0) -> float:
-        """Of one estimate, the p-value of "not below the threshold"."""
+        """The p-value of "not below the threshold", of one estimate."""
         return float(t_p_below(np.asarray(self.point), *self.error_and_df, threshold))
 
     def interval(self) -> Interval95:
-        """Of one estimate, the 95 % interval as it is shown: cut to the range that its values cannot leave."""
+        """The 95 % interval of one estimate as it is shown: cut to the range that its values cannot leave."""
         low, high = t_interval(np.asarray(self.point), *self.error_and_df)
         least, most = self.bounds
         return Interval95(float(self.point), float(np.maximum(least, low)), float(np.minimum(most, high)))
@@ -267,7 +267,7 @@ class Estimate:
         )
 
     def __mul__(self, factor: Estimate | float) -> Estimate:
-        """By a number; a product of two estimates is for display."""
+        """Multiply by a number; a product of two estimates is for display."""
         if isinstance(factor, Estimate):
             return combined(lambda both: both[..., 0] * both[..., 1], [self, factor])
         contributions = self.contributions if self.contributions is None else factor * self.contributions
@@ -290,7 +290,7 @@ class Estimate:
         return -self + other
 
     def __truediv__(self, divisor: Estimate | float) -> Estimate:
-        """By a number; a ratio of two estimates is for display, and tested by its logarithm (`log_ratio`)."""
+        """Divide by a number; a ratio of two estimates is for display, and tested by its logarithm (`log_ratio`)."""
         if not isinstance(divisor, Estimate):
             return self * (1 / divisor)
         if np.any(np.asarray(divisor.point) == 0):
@@ -298,7 +298,7 @@ class Estimate:
         return combined(lambda both: both[..., 0] / both[..., 1], [self, divisor])
 
     def __abs__(self) -> Estimate:
-        """For display: an absolute value is not tested."""
+        """The absolute value, for display: it is not tested."""
         return replace(self * float(np.sign(self.point) or 1.0), bounds=(0.0, max(map(abs, self.bounds))))
 
     __radd__, __rmul__ = __add__, __mul__
@@ -313,7 +313,7 @@ def require_same_resamples(estimates: Sequence[Estimate]) -> None:
 
 
 def smallest_strata(estimates: Sequence[Estimate]) -> NDArray[np.int64]:
-    """By stratum the fewest clusters that one of them rests on, [H]; 0 where none rests on the stratum."""
+    """The fewest clusters of each stratum that one of them rests on, [H]; 0 where none rests on the stratum."""
     clusters = np.stack([estimate.clusters for estimate in estimates])
     most = np.iinfo(np.int64).max
     fewest = np.where(clusters > 0, clusters, most).min(axis=0)

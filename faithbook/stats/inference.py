@@ -51,10 +51,10 @@ class Inference(Protocol):
         """Clusters of the smallest stratum that each rests on, [..., M] or one number for all."""
 
     def p_above(self, threshold: float) -> Array:
-        """p-values of "not above the threshold", [..., M]."""
+        """The p-values of "not above the threshold", [..., M]."""
 
     def p_below(self, threshold: float) -> Array:
-        """p-values of "not below the threshold", [..., M]."""
+        """The p-values of "not below the threshold", [..., M]."""
 
     def interval(self) -> tuple[Array, Array]:
         """The ends of the 95 % intervals, [..., M] each; NaN where there is none."""
@@ -73,7 +73,7 @@ class Student:
 
     @classmethod
     def of(cls, parts: Sequence[Estimate]) -> Self:
-        """Of the parts of a claim, [M]. Raises InputError for none."""
+        """The inference on the parts of a claim, [M]. Raises InputError for none."""
         _require_parts(parts)
         point, error, df = (
             np.array(values, dtype=float)
@@ -83,15 +83,15 @@ class Student:
 
     @classmethod
     def of_many(cls, estimate: Estimate) -> Self:
-        """Of an estimate that is many at once, [..., M]."""
+        """The inference on an estimate that is many at once, [..., M]."""
         return cls(np.asarray(estimate.point), *estimate.error_and_df, np.array(estimate.fewest))
 
     def p_above(self, threshold: float) -> Array:
-        """p-values of "not above the threshold"."""
+        """The p-values of "not above the threshold"."""
         return t_p_above(self.point, self.error, self.df, threshold)
 
     def p_below(self, threshold: float) -> Array:
-        """p-values of "not below the threshold"."""
+        """The p-values of "not below the threshold"."""
         return t_p_below(self.point, self.error, self.df, threshold)
 
     def interval(self) -> tuple[Array, Array]:
@@ -112,7 +112,8 @@ class BootstrapT:
 
     @classmethod
     def of(cls, parts: Sequence[Estimate]) -> Self:
-        """Of the parts of a claim, [M]. Raises InputError for none, or for one that is no linear combination."""
+        """The inference on the parts of a claim, [M]. Raises InputError for none, or for one that is no linear
+        combination."""
         _require_parts(parts)
         tested = [cls.of_many(part) for part in parts]
         point, error, pivots = (
@@ -122,7 +123,8 @@ class BootstrapT:
 
     @classmethod
     def of_many(cls, estimate: Estimate) -> Self:
-        """Of an estimate that may be many at once, [...]. Raises InputError for one that is no linear combination."""
+        """The inference on an estimate that may be many at once, [...]. Raises InputError for one that is no linear
+        combination."""
         if estimate.contributions is None:
             raise InputError("the studentised bootstrap is for linear combinations of means: declare another test")
         contributions, resamples = estimate.contributions, estimate.resamples
@@ -152,12 +154,13 @@ class BootstrapT:
         return still(self.point, self.error)
 
     def p_above(self, threshold: float) -> Array:
-        """p-values of "not above the threshold": the share of pivots at least as high, the sample's own among them."""
+        """The p-values of "not above the threshold": the share of pivots at least as high, the sample's own among
+        them."""
         statistic = self._statistic(threshold)
         return np.where(self._still, 0.5, (1 + (self.pivots >= statistic).sum(axis=0)) / (1 + len(self.pivots)))
 
     def p_below(self, threshold: float) -> Array:
-        """p-values of "not below the threshold"."""
+        """The p-values of "not below the threshold"."""
         statistic = self._statistic(threshold)
         return np.where(self._still, 0.5, (1 + (self.pivots <= statistic).sum(axis=0)) / (1 + len(self.pivots)))
 
@@ -189,8 +192,8 @@ class Score:
 
     @classmethod
     def of(cls, parts: Sequence[Estimate]) -> Self:
-        """Of the parts of a claim, [M]: means of values within [0, 1]. Raises InputError for none, or for one that lies
-        outside."""
+        """The inference on the parts of a claim, [M]: means of values within [0, 1]. Raises InputError for none, or for
+        one that lies outside."""
         _require_parts(parts)
         tested = [cls.of_many(part) for part in parts]
         point, size = (np.stack([getattr(part, name) for part in tested], axis=-1) for name in ("point", "size"))
@@ -223,11 +226,11 @@ class Score:
         return np.asarray((self.point - share) / np.sqrt(share * (1 - share) / self.size))
 
     def p_above(self, threshold: float) -> Array:
-        """p-values of "not above the threshold"."""
+        """The p-values of "not above the threshold"."""
         return np.asarray(scipy.stats.norm.sf(self._statistic(threshold)))
 
     def p_below(self, threshold: float) -> Array:
-        """p-values of "not below the threshold"."""
+        """The p-values of "not below the threshold"."""
         return np.asarray(scipy.stats.norm.cdf(self._statistic(threshold)))
 
     def interval(self) -> tuple[Array, Array]:
@@ -257,7 +260,7 @@ class McNemar:
 
     @classmethod
     def of(cls, parts: Sequence[Estimate]) -> Self:
-        """Of the parts of a claim, [M]: differences of two shares of single inputs, all in both.
+        """The inference on the parts of a claim, [M]: differences of two shares of single inputs, all in both.
 
         Raises InputError for none, or for one that is no such difference.
         """
@@ -288,14 +291,14 @@ class McNemar:
         return np.asarray((difference * self.size / differing + 1) / 2)
 
     def p_above(self, threshold: float) -> Array:
-        """p-values of "not above the threshold"; 1 where no input differs, 0 where no share of wins gives it."""
+        """The p-values of "not above the threshold"; 1 where no input differs, 0 where no share of wins gives it."""
         share, differing = self._share(threshold), self.wins + self.losses
         # `sf` is the probability of more than that: as many wins as there are count too.
         p = scipy.stats.binom.sf(self.wins - 1, differing, np.clip(share, 0.0, 1.0))
         return np.where((share < -NOTHING) & (differing > 0), 0.0, p)
 
     def p_below(self, threshold: float) -> Array:
-        """p-values of "not below the threshold"."""
+        """The p-values of "not below the threshold"."""
         share, differing = self._share(threshold), self.wins + self.losses
         p = scipy.stats.binom.cdf(self.wins, differing, np.clip(share, 0.0, 1.0))
         return np.where((share > 1 + NOTHING) & (differing > 0), 0.0, p)

@@ -104,7 +104,7 @@ def _few(parts: Inference) -> NDArray[np.bool_]:
 
 
 def _without(few: NDArray[np.bool_], p_values: Array) -> Array:
-    """p-values [..., M], 1 where a part says nothing."""
+    """The p-values [..., M], 1 where a part says nothing."""
     return np.where(few, 1.0, p_values)
 
 

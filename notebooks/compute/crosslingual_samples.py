@@ -85,7 +85,7 @@ def inputs_of(data):
 
 
 def explained(data):
-    """For each text: scores [R, F] of the rows with either numbers, and the text as inputs of one."""
+    """The scores [R, F] of each text for the rows with either numbers, and the text as inputs of one."""
     inputs, gold = inputs_of(data), torch.tensor(classifier.labels_of(data), device=device)
     eraser = Perturber(network, inputs, erase="pad")
     scores = {}

@@ -87,9 +87,9 @@ for model in models:
         )
         for search, width, ends in searches(table):
             searched.append(pd.DataFrame({**about, "search": search, "width": width, **ends}))
-        for method, given in edin.scores_of(model, dataset, table).items():
-            missing = given.isnan().any(dim=1)
-            for name, value in aopc_scores(table, given.nan_to_num()).items():
+        for method, of_method in edin.scores_of(model, dataset, table).items():
+            missing = of_method.isnan().any(dim=1)
+            for name, value in aopc_scores(table, of_method.nan_to_num()).items():
                 value = torch.where(missing, torch.nan, value)
                 scaled = naopc(value, exact.lower, exact.upper)
                 columns = {"method": method, "kind": KINDS[name], "aopc": value, "naopc": scaled}

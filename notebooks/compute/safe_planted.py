@@ -76,8 +76,8 @@ for name, classifier in tqdm(models.items(), desc="models"):
     part = inputs[rows]
     width = part.feature_mask.shape[1]
     training = trainings[name]
-    there = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
-    scored = trained.measured(classifier, part, **there, training=training, erase=ERASE, draws=settings["draws"])
+    of_rows = {"marks": marks[rows][:, :width], "labels": labels[rows], "ids": [ids[i] for i in rows]}
+    scored = trained.measured(classifier, part, **of_rows, training=training, erase=ERASE, draws=settings["draws"])
     tables.append(scored.assign(**training.about))
     misled = [i for i in rows if labels[i] != training.answer]
     seen = inputs[misled]

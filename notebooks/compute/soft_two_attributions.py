@@ -103,10 +103,10 @@ run.save(pd.DataFrame({"token": tokens} | {name: s[0] for name, s in attribution
 sizes = list(range(2, n_tokens + 1))
 
 
-def scored(given):
+def scored(attribution):
     """What will make hard and soft values of scores."""
-    hard = erasure.hard.later(perturber, given, ratios=[k / n_tokens for k in sizes])
-    return hard, erasure.soft.later(perturber, given, draws=DRAWS, seed=0, normaliser="none")
+    hard = erasure.hard.later(perturber, attribution, ratios=[k / n_tokens for k in sizes])
+    return hard, erasure.soft.later(perturber, attribution, draws=DRAWS, seed=0, normaliser="none")
 
 
 queued = {name: scored(given) for name, given in attributions.items()}
@@ -121,10 +121,10 @@ run.save(
 )
 means = []
 for metric in ("soft_ns", "soft_nc"):
-    one, other = (soft[name][metric][0] for name in "AB")
-    apart = one - other
+    first, second = (soft[name][metric][0] for name in "AB")
+    apart = first - second
     means.append(
-        {"metric": metric, "A": one.mean().item(), "B": other.mean().item(), "draws": DRAWS}
+        {"metric": metric, "A": first.mean().item(), "B": second.mean().item(), "draws": DRAWS}
         | {"gap": apart.mean().item(), "error": (apart.std() / DRAWS**0.5).item()}
     )
 run.save(pd.DataFrame(means), "soft_two_soft")

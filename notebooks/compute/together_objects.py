@@ -64,10 +64,10 @@ for rows in run.blocks(len(data), settings["block"]):
     n_cells = inputs.feature_mask.shape[1]
     looked = {"input": block.ids, "right": right, "cells": [len(cells) for cells in block.cells], "of": n_cells}
     run.add(pd.DataFrame(looked).assign(dataset=dataset, model=settings["model"]), "objects_looked_at")
-    kept = [row for row, fits in enumerate(right) if fits]
-    if not kept:
+    usable_rows = [row for row, fits in enumerate(right) if fits]
+    if not usable_rows:
         continue
-    block, inputs = block.at(kept), inputs[kept]
+    block, inputs = block.at(usable_rows), inputs[usable_rows]
     of_class, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.others or [()] * len(block)))
     frames = []
     for name, scores in explain(network, inputs, asked).items():

@@ -75,23 +75,23 @@ detector.model.to(device)
 checked, right_about, whole = [], [], {}
 for name, classifier in {"detector": detector, **trained}.items():
     inputs, marks, labels, ids = whole[name] = planted_inputs("planted", classifier)
-    there = (labels > 0).nonzero()[:, 0]
+    planted_rows = (labels > 0).nonzero()[:, 0]
     erased_inputs, _, erased_labels, _ = planted_inputs("planted-erased", classifier)
     on_erased = (Perturber(classifier.model, erased_inputs).predicted.cpu() == erased_labels).float().mean()
     right_about.append(Perturber(classifier.model, inputs).predicted.cpu() == labels)
     for erase in ERASURES:
-        perturber = Perturber(classifier.model, inputs[there.tolist()], erase=erase)
-        present, reason = perturber.feature_mask, marks[there][:, : perturber.feature_mask.shape[1]].to(device)
+        perturber = Perturber(classifier.model, inputs[planted_rows.tolist()], erase=erase)
+        present, reason = perturber.feature_mask, marks[planted_rows][:, : perturber.feature_mask.shape[1]].to(device)
         answers = perturber.logits(torch.stack([present, present & ~reason, reason], dim=1)).argmax(dim=-1).cpu()
         checked.append(
             {
                 "model": name,
                 "erase": erase,
-                "n": len(there),
-                "accuracy": (answers[:, 0] == labels[there]).float().mean(),
+                "n": len(planted_rows),
+                "accuracy": (answers[:, 0] == labels[planted_rows]).float().mean(),
             }
             | {"neither without": (answers[:, 1] == 0).float().mean()}
-            | {"class with nothing else": (answers[:, 2] == labels[there]).float().mean()}
+            | {"class with nothing else": (answers[:, 2] == labels[planted_rows]).float().mean()}
             | {"accuracy on erased copies": on_erased, "n erased": len(erased_labels)}
         )
 run.save(
@@ -134,13 +134,13 @@ def measured(name, model, inputs, truth, gold, ids, erase):
             continue
         part = inputs[rows]
         width = part.feature_mask.shape[1]  # of the longest among them
-        given = {key: what[rows, :width] for key, what in explanations.items()} | methods
+        explanations_of_rows = {key: what[rows, :width] for key, what in explanations.items()} | methods
         marks, size = None, None
         if gold is not None:
             marks, size = gold[rows, :width], average_marked(gold)
             metrics = [*metrics, *PLAUSIBLE]
         options = MetricSettings(erase=erase, gold_size=size, **shared)
-        table = evaluate(model, part, methods=given, metrics=metrics, gold=marks, settings=options)
+        table = evaluate(model, part, methods=explanations_of_rows, metrics=metrics, gold=marks, settings=options)
         spent = table.attrs["costs"]
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]

@@ -85,15 +85,15 @@ gold = None if data.rationales is None else gold_of(inputs, [marked_words(data, 
 usable = right.clone()
 if gold is not None:
     usable &= gold.any(dim=1) & (inputs.feature_mask.cpu() & ~gold).any(dim=1)
-kept = usable.nonzero()[:SIZE, 0].tolist()
-if not kept:
+usable_rows = usable.nonzero()[:SIZE, 0].tolist()
+if not usable_rows:
     raise InputError(
         f"{dataset}: none of {len(order)} inputs is classified as it should be, with marked and unmarked words: "
         f"let `looked_at` of profile {profile!r} be larger, or name another model"
     )
-inputs, ids = inputs[kept], [data.ids[order[i]] for i in kept]
+inputs, ids = inputs[usable_rows], [data.ids[order[i]] for i in usable_rows]
 if gold is not None:
-    gold = gold[kept, : inputs.feature_mask.shape[1]].to(device)
+    gold = gold[usable_rows, : inputs.feature_mask.shape[1]].to(device)
 
 # %% [markdown]
 # ## Methods and metrics

@@ -131,7 +131,7 @@ bare = vit_s14.vit_s14(side=settings["side"])  # tells how pictures are prepared
 batch_size = min(how["batch_size"], len(train) // 2 * 2)
 steps_an_epoch = len(train) // batch_size
 steps = epochs * steps_an_epoch
-kept = TrainingState(target, [how, epochs, settings["side"], limit, train.digest])
+training_state = TrainingState(target, [how, epochs, settings["side"], limit, train.digest])
 history, first, spent = [], 0, 0.0
 
 
@@ -141,7 +141,7 @@ def learnt():
 
 
 def keep(step):
-    kept.save(
+    training_state.save(
         network=learnt(),
         optimiser=optimiser.state_dict(),
         schedule=schedule.state_dict(),
@@ -155,7 +155,8 @@ if rank:
     trained = [p for p in network.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=float(how["learning_rate"]), weight_decay=how["weight_decay"])
     schedule = schedule_of(optimiser, steps)
-    if state := kept.state():
+    state = training_state.state()
+    if state:
         peft.set_peft_model_state_dict(network, state["network"])
         optimiser.load_state_dict(state["optimiser"])
         schedule.load_state_dict(state["schedule"])
@@ -194,12 +195,12 @@ def features(data, batches):
     for start in tqdm(range(100 * len(batches), len(data), 100), desc=f"features of {data.split}", mininterval=30):
         tokens = network.forward_features(inputs_of(data[start : start + 100]))
         batches.append(network.forward_head(tokens, pre_logits=True).cpu().clone())  # no view of all tokens
-        kept.save(**so_far | {"seconds": spent + time.time() - started})
+        training_state.save(**so_far | {"seconds": spent + time.time() - started})
     return torch.cat(batches).numpy()
 
 
 if not rank:
-    so_far = kept.state() or {"train": [], "dev": [], "seconds": 0.0}
+    so_far = training_state.state() or {"train": [], "dev": [], "seconds": 0.0}
     spent = so_far["seconds"]
     known, asked = features(train, so_far["train"]), features(dev, so_far["dev"])
     scale = known.std()  # one number, so that the regression converges and the head stays a plain linear layer
@@ -269,5 +270,5 @@ with new_checkpoint(target) as part:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
     }
     write_json(part / "card.json", card)
-kept.drop()
+training_state.drop()
 print(f"{target.name}: accuracy {card['accuracy']:.4f}, {card['wall_seconds']} s")

@@ -181,8 +181,9 @@ optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
 warmup = steps // 10 if rank else steps // epochs // 10
 schedule = transformers.get_linear_schedule_with_warmup(optimiser, warmup, steps)
 best, history, first, spent = (float("inf"), None), [], 0, 0.0
-kept = TrainingState(target, [training, named, precision, limit, train.digest])
-if so_far := kept.state():
+training_state = TrainingState(target, [training, named, precision, limit, train.digest])
+so_far = training_state.state()
+if so_far:
     model.load_state_dict(so_far["model"], strict=False)
     optimiser.load_state_dict(so_far["optimiser"])
     schedule.load_state_dict(so_far["schedule"])
@@ -203,7 +204,7 @@ with tqdm(total=steps, initial=first * (steps // epochs), desc=name, unit="step"
         if adversary or history[-1] < best[0]:
             best = (history[-1], copy.deepcopy(state()))
         print(f"epoch {epoch + 1}: dev loss {history[-1]:.4f}", flush=True)
-        kept.save(
+        training_state.save(
             model={name: values for name, values in model.state_dict().items() if name in changing},
             optimiser=optimiser.state_dict(),
             schedule=schedule.state_dict(),
@@ -287,5 +288,5 @@ card |= {
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 shutil.rmtree(target, ignore_errors=True)
 os.replace(part, target)
-kept.drop()
+training_state.drop()
 print(f"{name}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s")

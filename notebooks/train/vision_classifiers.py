@@ -172,9 +172,10 @@ def accuracy_on(data, classifier):
 
 
 # %%
-kept = TrainingState(target, [training, epochs, limit, train.digest])
+training_state = TrainingState(target, [training, epochs, limit, train.digest])
 history, first, spent = [], 0, 0.0
-if state := kept.state():
+state = training_state.state()
+if state:
     network.load_state_dict(state["network"])
     optimiser.load_state_dict(state["optimiser"])
     schedule.load_state_dict(state["schedule"])
@@ -195,7 +196,7 @@ with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="s
             bar.update()
         history.append(accuracy_on(dev, network))
         print(f"{target.name} epoch {epoch + 1}: dev accuracy {history[-1]:.4f}", flush=True)
-        kept.save(
+        training_state.save(
             network=network.state_dict(),
             optimiser=optimiser.state_dict(),
             schedule=schedule.state_dict(),
@@ -243,5 +244,5 @@ with new_checkpoint(target) as part:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
     }
     write_json(part / "card.json", card)
-kept.drop()
+training_state.drop()
 print(f"{target.name}: accuracy {whole:.4f}, {card['wall_seconds']} s")

@@ -65,7 +65,7 @@ def same_order(scores: Tensor, feature_mask: Tensor) -> dict[str, Tensor]:
 
 
 def first_token(scores: Mapping[str, Tensor], n_features: Tensor) -> dict[str, dict[str, Tensor]]:
-    """By method the share of the first token in the absolute scores of its prompt, |a_1| / sum |a_i|, beside an even
+    """The first token's share, by method, of the absolute scores of its prompt, |a_1| / sum |a_i|, beside an even
     share.
 
     `scores`: by method [B, F], zero behind the last feature; `n_features` [B].

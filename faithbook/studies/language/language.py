@@ -197,10 +197,10 @@ _SOURCES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 def _copied(n: int) -> Task:
     """ "My neighbour Anna met the doctor Peter near the bridge ." and the same the other way round."""
-    every = [filling for filling in product(NAMES, NAMES, ROLES, PLACES) if filling[0] != filling[1]]
+    fillings = [filling for filling in product(NAMES, NAMES, ROLES, PLACES) if filling[0] != filling[1]]
     forms = ("My neighbour {0} met the {2} {1} {3} .", "The {2} {1} met my neighbour {0} {3} .")
-    order = np.random.default_rng(0).permutation(len(every))
-    chosen = [(every[which], form) for which in order for form in forms][:n]
+    order = np.random.default_rng(0).permutation(len(fillings))
+    chosen = [(fillings[which], form) for which in order for form in forms][:n]
     texts = tuple(form.format(*filling) for filling, form in chosen)
     names = tuple((name, other) for (name, other, _, _), _ in chosen)
     marked = tuple(tuple(word == name for word in text.split()) for text, (name, _) in zip(texts, names, strict=True))

@@ -45,7 +45,7 @@ MeanOf = Callable[..., Comparison]
 
 # ------------------------------------------------------------------------------------------------------------- measured
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
-    """Of `language_agreement` whether the subject is first, on the sentences whose right verb the model finds more
+    """Whether the subject is first in `language_agreement`, on the sentences whose right verb the model finds more
     probable than the wrong one. Below `FEWEST_SENTENCES` of them the model that the rule needs is not named."""
     outputs = units[(units["metric"] == "output") & (units["explained"] == CONTRAST)]
     right = outputs.loc[outputs["value"] > 0, "id"]
@@ -71,14 +71,15 @@ def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
-    """On each prompt whose deciding sentence is known, how often a measure of `ORDERING` is higher for a method that
+    """How often, on each prompt whose deciding sentence is known, a measure of `ORDERING` is higher for a method that
     puts it first than for one that does not, over all such pairs; ties count one half."""
     prompt = ["dataset", "id", "cluster"]
     first = units[units["metric"] == "decides_first"].dropna(subset=["value"])[[*prompt, "method", "value"]]
     both = units[units["metric"].isin(ORDERING)].merge(first, on=[*prompt, "method"], suffixes=("", "_first"))
 
     def share(part: pd.DataFrame) -> float:
-        right, wrong = (part.loc[part["value_first"] == one, "value"] for one in (1, 0))
+        right = part.loc[part["value_first"] == 1, "value"]
+        wrong = part.loc[part["value_first"] == 0, "value"]
         pairs = len(right) * len(wrong)
         return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
 

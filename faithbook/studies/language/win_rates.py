@@ -36,7 +36,7 @@ def by_length(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_plausibility(units: pd.DataFrame) -> pd.DataFrame:
-    """For every marked text and erasure the rank correlation over methods of win rate and average precision."""
+    """The rank correlation over methods of win rate and average precision, for every marked text and erasure."""
     real = units[units.method.isin(METHODS)]
     marked = real[real.metric == "average_precision"].set_index([*TEXT, "method"]).value.rename("plausible")
     wins = real[real.metric == SIDE].set_index([*TEXT, "erasure", "method"]).value.rename("wins")

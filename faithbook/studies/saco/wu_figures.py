@@ -272,7 +272,7 @@ class Case:
 
     @classmethod
     def of(cls, maps: pd.DataFrame, groups: pd.DataFrame) -> Self:
-        """From the tables of `data/imagenet_case.py`, all columns as text."""
+        """From the tables of `imagenet_case.py`, all columns as text."""
         first = groups.iloc[0]
         scores = {str(name): rows["score"].to_numpy(dtype=float) for name, rows in maps.groupby("method", sort=False)}
         numbers = groups[["salience", "alone", "together"]].astype(float)

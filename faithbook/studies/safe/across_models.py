@@ -20,7 +20,7 @@ FAMILIES = ("scale", "size", "structure", "error")
 
 
 def spread(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.DataFrame:
-    """By score and explainer, how far apart models are: the range of their means, over the distance between the truth
+    """How far apart models are, by score and explainer: the range of their means, over the distance between the truth
     and random scores (a mean over models), with a 95 % interval over inputs. All of one family.
 
     `values`: one row per model, input (`id`), explainer (`method`) and score (`metric`).
@@ -57,9 +57,9 @@ def _means(values: NDArray[np.float64], replicates: int, seed: int) -> NDArray[n
     inputs = values.shape[1]
     counts = np.random.default_rng(seed).multinomial(inputs, np.full(inputs, 1 / inputs), replicates)
     weights = np.concatenate([np.ones((1, inputs)), counts])
-    there = ~np.isnan(values)
+    defined = ~np.isnan(values)
     with np.errstate(invalid="ignore"):  # a replicate of a few inputs may have none with a value
-        means: NDArray[np.float64] = weights @ np.where(there, values, 0).T / (weights @ there.T)
+        means: NDArray[np.float64] = weights @ np.where(defined, values, 0).T / (weights @ defined.T)
     return means
 
 
@@ -76,8 +76,8 @@ def comparable(low: float, high: float) -> str:
 
 
 def random_apart(values: pd.DataFrame, *, replicates: int, seed: int = 0) -> pd.DataFrame:
-    """By data set and score, the lowest and highest mean of released random scores over models, how far these are apart
-    with a 95 % interval over texts, and how many texts have a value (smallest over models)."""
+    """The lowest and highest mean, by data set and score, of released random scores over models, how far these are
+    apart with a 95 % interval over texts, and how many texts have a value (smallest over models)."""
     rows = []
     for dataset, score in product(dict.fromkeys(values.dataset), dict.fromkeys(values.metric)):
         part = values[(values.dataset == dataset) & (values.metric == score) & (values.method == "random")]

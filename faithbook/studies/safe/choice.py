@@ -36,13 +36,14 @@ class Means:
 
     @classmethod
     def of(cls, units: pd.DataFrame, outcome: str) -> Means:
-        """From values of single inputs (columns condition, seed, method, metric, value), of one outcome.
+        """Make means from values of single inputs (columns condition, seed, method, metric, value), of one outcome.
 
         Raises DataError for a condition that the committed list does not have.
         """
         listed = design.conditions().set_index("condition")
         chosen = units[units.metric == outcome]
-        if strange := sorted(set(chosen.condition) - set(listed.index)):
+        strange = sorted(set(chosen.condition) - set(listed.index))
+        if strange:
             raise DataError(f"conditions {', '.join(strange)} are not in the committed list")
         means = chosen.groupby(["condition", "seed", "method"], observed=True).value.mean().unstack(["seed", "method"])
         seeds, metrics = sorted(chosen.seed.unique()), list(dict.fromkeys(chosen.method))
@@ -122,8 +123,8 @@ def conditions_of(means: Means, case: str, reasons: str, *, without: str = "") -
 
 @dataclass(frozen=True)
 class Safety:
-    """By metric, of one case on one half of the seeds: means `by_kind` of error [K, M], the same on replicates,
-    `replicates_by_kind` [R, K, M], and the lowest of the kinds, `estimate` [M] and `replicates` [R, M]."""
+    """The safety of metrics in one case on one half of the seeds: means `by_kind` of error [K, M], the same on
+    replicates, `replicates_by_kind` [R, K, M], and the lowest of the kinds, `estimate` [M] and `replicates` [R, M]."""
 
     metrics: list[str]
     kinds: list[str]

@@ -78,9 +78,9 @@ def scores_of(table: edin.AnswerTable, methods: Mapping[str, Tensor]) -> pd.Data
     where limits leave a score without a value."""
     bounds = exact_bounds(table)
     rows = []
-    for method, given in methods.items():
-        missing = given.isnan().any(dim=1)
-        found = aopc_scores(table, given.nan_to_num())
+    for method, of_method in methods.items():
+        missing = of_method.isnan().any(dim=1)
+        found = aopc_scores(table, of_method.nan_to_num())
         morf, lerf = found["aopc_morf"], found["aopc_lerf"]
         columns = {
             "aopc": morf,

@@ -92,7 +92,7 @@ def drawn_block(
             weights = np.zeros(length)
             weights[members] = sizes / sizes.sum()
             beside = int(others[1]) if distractor else -1
-            one = {
+            of_input = {
                 "groups": groups,
                 "weights": weights,
                 "distractor": np.array(beside),
@@ -102,7 +102,7 @@ def drawn_block(
                 "seed": np.array(seed),
                 "number": np.array(index),
             }
-            for name, value in one.items():
+            for name, value in of_input.items():
                 parts.setdefault(name, []).append(value)
     return Block(kind, **{name: np.stack(values) for name, values in parts.items()})
 
@@ -110,20 +110,20 @@ def drawn_block(
 def _explanations(kind: str, groups: Bools, weights: Floats, distractor: int, drawn: np.random.Generator) -> Floats:
     """The graded explanations of one input, [E, F]: the truth's scores with more and more noise, then noise alone."""
     truth: Bools = np.any(groups, axis=0)
-    every = weights if kind == "additive" else truth.astype(float)
-    alone = every
+    all_members = weights if kind == "additive" else truth.astype(float)
+    single_member = all_members
     if kind == "redundant":
-        alone = groups[drawn.integers(2)].astype(float)
+        single_member = groups[drawn.integers(2)].astype(float)
     if kind == "or":
-        alone = np.zeros(len(truth))
-        alone[drawn.choice(np.flatnonzero(truth))] = 1.0
+        single_member = np.zeros(len(truth))
+        single_member[drawn.choice(np.flatnonzero(truth))] = 1.0
     rows = []
     for rung, size in enumerate(plan()["explanations"]["noise"]):
         noise = drawn.normal(size=len(truth))
         if size == "alone":
             rows.append(noise)
             continue
-        base = (every, alone)[rung % 2].copy()
+        base = (all_members, single_member)[rung % 2].copy()
         if distractor >= 0:
             base[distractor] = DISTRACTOR_SCORE
         rows.append(base + size * noise)

@@ -30,9 +30,9 @@ def qualities(block: Block) -> dict[str, Floats]:
     The `main` quality first, then the readings of the sensitivity analysis.
     """
     singles = _singles(block.truth)
-    either, every = block.groups, block.truth[:, None]
-    main = either if block.kind == "redundant" else every
-    other = {"or": singles, "redundant": every}.get(block.kind, every)
+    one_group, all_members = block.groups, block.truth[:, None]
+    main = one_group if block.kind == "redundant" else all_members
+    other = {"or": singles, "redundant": all_members}.get(block.kind, all_members)
     with_trigger = block.truth.copy()
     with_trigger[np.arange(len(block)), block.trigger] = True
     return {
@@ -126,8 +126,8 @@ def rank_correlation(values: Floats, quality: Floats) -> Floats:
 
 
 def wrong_orders(values: Floats, quality: Floats, *, clear: float) -> Floats:
-    """Of the pairs of explanations whose qualities differ by `clear` at least, the share that a metric orders wrongly,
-    [B, M]; ties count half; NaN where no pair is clear."""
+    """The share of pairs of explanations that a metric orders wrongly, of those whose qualities differ by `clear` at
+    least, [B, M]; ties count half; NaN where no pair is clear."""
     values = _with_missing_last(values)
     first, second = np.triu_indices(values.shape[-1], 1)
     apart = quality[:, first] - quality[:, second]

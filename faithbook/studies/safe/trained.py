@@ -42,16 +42,16 @@ def explanations(marks: Tensor, present: Tensor, ids: Sequence[str]) -> Tensor:
     """Graded explanations [B, E, F] of inputs with planted features (bool [B, F]), as those of the grid for a truth any
     member of which is enough: every second one starts from one member. Drawn by the input's id."""
     rows = []
-    for marked, there, name in zip(marks.numpy(), present.numpy(), ids, strict=True):
+    for marked, in_text, name in zip(marks.numpy(), present.numpy(), ids, strict=True):
         drawn = np.random.default_rng([int.from_bytes(name.encode(), "little") % 2**63, 55])
-        every = marked.astype(float)
-        alone = np.zeros_like(every)
-        alone[drawn.choice(np.flatnonzero(marked))] = 1.0
+        all_marked = marked.astype(float)
+        single_mark = np.zeros_like(all_marked)
+        single_mark[drawn.choice(np.flatnonzero(marked))] = 1.0
         of_input = []
         for rung, size in enumerate(design.plan()["explanations"]["noise"]):
-            noise = drawn.normal(size=len(every))
-            scores = noise if size == "alone" else (every, alone)[rung % 2] + size * noise
-            of_input.append(np.where(there, scores, 0.0))
+            noise = drawn.normal(size=len(all_marked))
+            scores = noise if size == "alone" else (all_marked, single_mark)[rung % 2] + size * noise
+            of_input.append(np.where(in_text, scores, 0.0))
         rows.append(of_input)
     return torch.tensor(np.array(rows))
 
@@ -121,8 +121,8 @@ def errs(
         # What was planted comes first, and so goes last; what an input does not have counts as gone.
         noise = noise.masked_fill(marks[:, None].cpu(), -1.0).masked_fill(~present[:, None].cpu(), 2.0)
         kept_count = ((1 - amount) * present.sum(dim=1).cpu()).round().long().clamp(min=1)
-        kept = noise.argsort(dim=2).argsort(dim=2) < kept_count[:, None, None]
-        answers = perturber.logits(kept.to(present.device)).argmax(dim=-1).cpu()
+        keep_mask = noise.argsort(dim=2).argsort(dim=2) < kept_count[:, None, None]
+        answers = perturber.logits(keep_mask.to(present.device)).argmax(dim=-1).cpu()
         share = (answers == answer).float().mean(dim=1)
         rows += [{"amount": f"{amount:.0%}", "row": b, "value": float(x)} for b, x in enumerate(share)]
     return pd.DataFrame(rows)

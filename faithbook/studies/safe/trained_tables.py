@@ -79,7 +79,8 @@ def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
             for amount in trainings.TAUGHT_AT[about["error"]]
         ]
         if min(shares) < trainings.LEARNT:
-            failed.append(f"`{about['model']}` ({', '.join(rounded(share, 2) for share in shares)})")
+            listed_shares = ", ".join(rounded(share, 2) for share in shares)
+            failed.append(f"`{about['model']}` ({listed_shares})")
     if not failed:
         return "Every model errs where it was taught to."
     return (

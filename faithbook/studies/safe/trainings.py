@@ -103,7 +103,8 @@ class Safety:
 
 
 def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0) -> Safety:
-    """From rank correlations of single inputs (columns model, error, id, method, value), the same inputs of each model.
+    """Make safety from rank correlations of single inputs (columns model, error, id, method, value), the same inputs of
+    each model.
 
     Replicates draw inputs and, within each kind of error, models with replacement, crossed. A kind of error with one
     model keeps it: what another training would differ by is then no part of the interval.
@@ -113,9 +114,9 @@ def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0)
     wide = frame.pivot(index=["error", "model", "id"], columns="method", values="value")
     models = sorted(set(zip(frame["error"], frame["model"], strict=True)))
     ids = sorted(set(frame["id"]))
-    there = int(wide.notna().all(axis=1).sum())
-    if there != len(models) * len(ids):
-        raise InputError(f"{len(models)} models and {len(ids)} inputs should give a value each, {there} are whole")
+    n_complete = int(wide.notna().all(axis=1).sum())
+    if n_complete != len(models) * len(ids):
+        raise InputError(f"{len(models)} models and {len(ids)} inputs should give a value each, {n_complete} are whole")
     known = wide.loc[[(*model, name) for model in models for name in ids]]
     values = known.to_numpy(dtype=float).reshape(len(models), len(ids), -1)
     at = np.array([error for error, _ in models])

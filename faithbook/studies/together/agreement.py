@@ -88,7 +88,8 @@ def means_by_method(matrix: pd.DataFrame, modality: str) -> tuple[pd.DataFrame, 
     n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
     sizes = f"{n.max()} inputs in all"
     if n.min() < n.max():
-        sizes += f", {n.min()} for {joined(_named(name) for name in n.index[n == n.min()])}"
+        smallest = [_named(name) for name in n.index[n == n.min()]]
+        sizes += f", {n.min()} for {joined(smallest)}"
     caption = f"{modality}: mean of every metric over data sets ({sizes})"
     return wide[metrics].rename(columns=questions.with_arrow).reset_index(), caption
 

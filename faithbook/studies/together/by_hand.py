@@ -190,8 +190,8 @@ def accuracy_curves(perturber: Perturber, scores: Mapping[str, Tensor]) -> tuple
     points, areas = [], []
     for method, values in scores.items():
         for metric, (shares, area) in CURVES.items():
-            kept = ~top_ratio(values, shares, present)
-            still = (perturber.logits(kept).argmax(dim=-1) == perturber.predicted[:, None]).float()  # [B, K]
+            keep_mask = ~top_ratio(values, shares, present)
+            still = (perturber.logits(keep_mask).argmax(dim=-1) == perturber.predicted[:, None]).float()  # [B, K]
             for b, curve in enumerate(still.tolist()):
                 for share, y in zip(shares, curve, strict=True):
                     points.append({"text": b, "method": method, "curve": metric, "share": share, "y": y})

@@ -37,11 +37,11 @@ def with_ends(inputs: TextInputs) -> TextInputs:
 def scores_of_ends(perturber: Perturber) -> Array:
     """Occlusion's scores [B, 2] of [CLS] and the last [SEP], of inputs made by `with_ends`."""
     inputs = perturber.inputs
-    kept = torch.ones(len(inputs), 2, inputs.feature_mask.shape[1], dtype=torch.bool)
+    keep_mask = torch.ones(len(inputs), 2, inputs.feature_mask.shape[1], dtype=torch.bool)
     for b, size in enumerate(inputs.n_features.tolist()):
-        kept[b, 0, 0] = False
-        kept[b, 1, size - 1] = False
-    lost = perturber.full[:, None] - perturber.keep(kept)
+        keep_mask[b, 0, 0] = False
+        keep_mask[b, 1, size - 1] = False
+    lost = perturber.full[:, None] - perturber.keep(keep_mask)
     return np.asarray(lost.numpy(), dtype=float)
 
 
@@ -67,11 +67,11 @@ class ReleasedSoft:
         row = token_row(self.inputs, b)
         importance = (scores - scores.min()) / (scores.max() - scores.min())
         chance = importance if verb == "sufficiency" else 1 - importance
-        kept = np.random.default_rng([seed, b]).random(len(importance)) < chance
+        keep_mask = np.random.default_rng([seed, b]).random(len(importance)) < chance
         ids = list(row.ids)
-        for place, stays in zip(places_with_ends(row), kept, strict=True):
+        for place, stays in zip(places_with_ends(row), keep_mask, strict=True):
             ids[place] = int(self.largest[b][place]) if stays else 0
-        return ids, kept
+        return ids, keep_mask
 
     def answers(self, model: PlainModel, b: int, scores: Array, draws: int) -> pd.DataFrame:
         """Probabilities of one text: with every id at 0 ("blank"), and for both metrics draw by draw."""

@@ -51,8 +51,8 @@ def soft(p_full: float, p_empty: float, p_kept: ArrayLike, p_removed: ArrayLike)
     room = max(0.0, p_full - p_empty)
     if not room:
         return (np.full(np.shape(p_kept), np.nan), np.full(np.shape(p_removed), np.nan))
-    kept, removed = (np.maximum(0, p_full - np.asarray(p, dtype=float)) for p in (p_kept, p_removed))
-    return (room - kept) / room, removed / room
+    loss_of_kept, loss_of_removed = (np.maximum(0, p_full - np.asarray(p, dtype=float)) for p in (p_kept, p_removed))
+    return (room - loss_of_kept) / room, loss_of_removed / room
 
 
 # ---------------------------------------------------------------------------------------------------- accuracy curves

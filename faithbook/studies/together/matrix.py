@@ -98,9 +98,9 @@ def excerpts(
     inputs = cut_texts(data, rows, [(excerpt.text, excerpt.words) for excerpt in found], classifier.tokenizer)
     labels = torch.tensor(classifier.labels_of(data, names=names))[rows]
     right = Perturber(classifier.model, inputs.to(device)).predicted.cpu() == labels
-    kept = right.nonzero()[:n, 0].tolist()
+    chosen = right.nonzero()[:n, 0].tolist()
     gold = gold_of(inputs, [excerpt.marked for excerpt in found])
-    return Sample(inputs[kept], gold[kept], tuple(data.ids[rows[i]] for i in kept))
+    return Sample(inputs[chosen], gold[chosen], tuple(data.ids[rows[i]] for i in chosen))
 
 
 def pictures(data: Pictures, network: Any, *, n: int, device: str) -> Sample:
@@ -109,9 +109,9 @@ def pictures(data: Pictures, network: Any, *, n: int, device: str) -> Sample:
     if data.cells is None:
         return Sample(inputs, None, data.ids)
     right = Perturber(network, inputs.to(device)).predicted.cpu() == torch.tensor(data.labels)
-    kept = right.nonzero()[:n, 0].tolist()
+    chosen = right.nonzero()[:n, 0].tolist()
     gold = mask_of(data.cells, inputs.feature_mask.shape[1])
-    return Sample(inputs[kept], gold[kept], tuple(data.ids[i] for i in kept))
+    return Sample(inputs[chosen], gold[chosen], tuple(data.ids[i] for i in chosen))
 
 
 # ---------------------------------------------------------------------------------------------------- methods, metrics

@@ -76,7 +76,7 @@ def rank_correlations_lost(follows: Mapping[tuple[str, ...], Comparison]) -> Mea
 
 
 def truth_against_its_ruins(rungs: Mapping[tuple[str, ...], Comparison]) -> dict[str, Comparison]:
-    """On the hand-built models, how often each metric prefers the truth to itself shuffled or reversed; `rungs`: by
+    """How often, on the hand-built models, each metric prefers the truth to itself shuffled or reversed; `rungs`: by
     modality, model, metric and degraded version."""
     return {
         f"{label(metric)}, {modality}, {model}, truth against {rung}": mean
@@ -281,7 +281,7 @@ def before_and_after(follows: Mapping[tuple[str, ...], Comparison], lost: Collec
 
 
 def order_of(metric: str) -> str:
-    """In which order a metric erases.
+    """The order in which a metric erases.
 
     >>> order_of("aopc_morf"), order_of("saco")
     ('most important first', 'neither order, or both')
@@ -357,8 +357,8 @@ def best_on_usual(track: pd.DataFrame) -> str:
 
 
 def why_not_the_best(srg: pd.DataFrame) -> str:
-    """In how many rows of the table of SRG N-AUC is the best metric, and why it is not recommended; "" where it is in
-    none."""
+    """The number of rows of the table of SRG in which N-AUC is the best metric, and why it is not recommended; "" where
+    it is in none."""
     best = 0 if srg.empty else int((srg["best metric"] == label("n_auc")).sum())
     if not best:
         return ""

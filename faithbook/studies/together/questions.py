@@ -30,7 +30,7 @@ from faithbook.stats.needed import how_many
 from faithbook.stats.verdict import Verdict, direction
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS, Direction
 
-FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
+FAMILY_OF: Mapping[str, str] = {name: family for family, facts in FAMILIES.items() for name in facts.directions}
 SOFT = tuple(FAMILIES["soft"].directions)
 YES, NO = "yes", "no"
 TEXT, VISION, PHOTOGRAPHS = "text", "vision", "photographs"
@@ -167,12 +167,12 @@ def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
 
 
 def correlations(agreed: pd.DataFrame) -> pd.DataFrame:
-    """Of `agreements` those of pairs and of each metric with the rest, in [-1, 1]."""
+    """The `agreements` of pairs and of each metric with the rest, in [-1, 1]."""
     return agreed[~agreed["first"].isin([INSIDE, ALIKE])]
 
 
 def pair_contrasts(agreed: pd.DataFrame) -> pd.DataFrame:
-    """Of `agreements` the two contrasts, in [-2, 2]."""
+    """The two contrasts among `agreements`, in [-2, 2]."""
     return agreed[agreed["first"].isin([INSIDE, ALIKE])]
 
 
@@ -229,9 +229,9 @@ def _contrast(pairs: Iterable[tuple[bool, float]]) -> float:
 
 def _mean(values: Sequence[float] | np.ndarray) -> float:
     """The mean of what is defined, NaN where nothing is."""
-    there = np.asarray(values, dtype=float)
-    there = there[~np.isnan(there)]
-    return float(there.mean()) if len(there) else float("nan")
+    defined = np.asarray(values, dtype=float)
+    defined = defined[~np.isnan(defined)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 # -------------------------------------------------------------------------------------------------------- diagnosticity
@@ -351,9 +351,12 @@ def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one
     of them is constant there."""
-    there = ~(np.isnan(x) | np.isnan(y))
-    ranks = (rankdata(np.where(there, one, np.nan), axis=1, nan_policy="omit") for one in (x, y))
-    centre = (there.sum(axis=1, keepdims=True) + 1) / 2
-    a, b = (np.where(there, one - centre, 0.0) for one in ranks)
+    both_defined = ~(np.isnan(x) | np.isnan(y))
+    centre = (both_defined.sum(axis=1, keepdims=True) + 1) / 2
+    centred = []
+    for values in (x, y):
+        ranks = rankdata(np.where(both_defined, values, np.nan), axis=1, nan_policy="omit")
+        centred.append(np.where(both_defined, ranks - centre, 0.0))
+    a, b = centred
     with np.errstate(invalid="ignore"):
         return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))

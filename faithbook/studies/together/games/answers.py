@@ -64,11 +64,13 @@ def attributed(
     methods: Mapping[MethodName, Mapping[str, Any]], model: Any, inputs: Inputs, score: Perturber, **options: Any
 ) -> dict[str, Tensor]:
     """Scores [B, F] of methods with their options, float64, by name."""
-    every = {
-        name: {**options, **given, **({"perturber": score} if name in ASKING else {})}
-        for name, given in methods.items()
-    }
-    return {name: attribute(name, model, inputs, **given).cpu().double() for name, given in every.items()}
+    scores: dict[str, Tensor] = {}
+    for name, own_options in methods.items():
+        all_options = {**options, **own_options}
+        if name in ASKING:
+            all_options["perturber"] = score
+        scores[name] = attribute(name, model, inputs, **all_options).cpu().double()
+    return scores
 
 
 @dataclass(frozen=True)
@@ -87,27 +89,27 @@ def erasing(table: AnswerTable, scores: Mapping[str, Tensor]) -> Erasing:
 
     Raises InputError for scores that are not finite where a text has a word.
     """
-    present, bounds, every = table.feature_mask, exact_bounds(table), every_answer(table)
+    present, bounds, answers_of = table.feature_mask, exact_bounds(table), every_answer(table)
     named = list(zip(table.ids, present.sum(dim=1).tolist(), strict=True))
     answers = [pd.DataFrame({"item": name, "removed": range(2**n)}) for name, n in named]
     items = [
         {"item": name, "words": n, "lower": bounds.lower[b].item(), "upper": bounds.upper[b].item()}
-        | {"chance": of_chance(every[b])}
+        | {"chance": of_chance(answers_of[b])}
         | {"worst": _written(bounds.lower_order[b, :n]), "best": _written(bounds.upper_order[b, :n])}
         for b, (name, n) in enumerate(named)
     ]
     orders: list[dict[str, Any]] = []
-    for method, given in scores.items():
-        if not bool(given[present].isfinite().all()):
+    for method, of_method in scores.items():
+        if not bool(of_method[present].isfinite().all()):
             raise InputError(f"scores of {method} are not finite for each word: leave such texts out")
-        value, place = aopc_scores(table, given)["aopc_morf"], rank(given, present)
+        value, place = aopc_scores(table, of_method)["aopc_morf"], rank(of_method, present)
         share = naopc(value.double(), bounds.lower, bounds.upper)
         orders += [
             {"item": name, "method": method, "order": _written(place[b, :n])}
             | {"aopc": value[b].item(), "naopc": share[b].item()}
             for b, (name, n) in enumerate(named)
         ]
-    whole = pd.concat(answers, ignore_index=True).assign(p=torch.cat(every).numpy())
+    whole = pd.concat(answers, ignore_index=True).assign(p=torch.cat(answers_of).numpy())
     return Erasing(whole, pd.DataFrame(items), pd.DataFrame(orders))
 
 

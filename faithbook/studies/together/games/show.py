@@ -142,15 +142,16 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
     first. `methods`: as for `erasing`."""
     require(ERASED)
     with np.load(root() / ERASED) as stored:
-        kept = dict(stored)
+        stored_game = dict(stored)
     made = []
-    for b, says in enumerate(kept["says"].tolist()):
-        ends = _ends({end: kept[end][b] for end in ("lower", "upper", "chance")})
-        paths = {end: kept[end][b].tolist() for end in ("worst", "best")}
-        named = [methods[method] for method in kept["method"].tolist()]
-        others = _orders(zip(named, kept["order"][b].tolist(), kept["aopc"][b].tolist(), strict=True))
-        n, answers = kept["best"].shape[1], base64.b64encode(kept["p"][b].astype("<u2").tobytes()).decode()
-        shown = {"side": kept["grey"].shape[1], "grey": kept["grey"][b].ravel().tolist()}
+    for b, says in enumerate(stored_game["says"].tolist()):
+        ends = _ends({end: stored_game[end][b] for end in ("lower", "upper", "chance")})
+        paths = {end: stored_game[end][b].tolist() for end in ("worst", "best")}
+        named = [methods[method] for method in stored_game["method"].tolist()]
+        others = _orders(zip(named, stored_game["order"][b].tolist(), stored_game["aopc"][b].tolist(), strict=True))
+        n = stored_game["best"].shape[1]
+        answers = base64.b64encode(stored_game["p"][b].astype("<u2").tobytes()).decode()
+        shown = {"side": stored_game["grey"].shape[1], "grey": stored_game["grey"][b].ravel().tolist()}
         about = {"text": f"image {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
         made.append({**about, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
     return {"scale": PARTS, "items": made}
@@ -245,7 +246,8 @@ def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTM
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     except (TypeError, ValueError) as error:
         raise InputError(f"the data of the game {kind} are no JSON ({error}): give numbers, texts and lists") from error
-    if (size := len(text.encode())) > MOST_BYTES:
+    size = len(text.encode())
+    if size > MOST_BYTES:
         raise InputError(f"the game {kind} has {size:,} bytes of data, a page takes {MOST_BYTES:,}: show fewer")
     return HTML(
         f'<div class="play" id="game-{kind}" data-game="{kind}" data-picture="{html.escape(picture)}" role="group" '

@@ -1,27 +1,30 @@
-"""Measure Figure 3 of Wu et al. on a photograph of ImageNet: `imagenet_case_maps.csv` and `imagenet_case_groups.csv`.
+"""Measure Figure 3 of Wu et al. on a photograph of ImageNet: `data/imagenet_case_maps.csv` and
+`data/imagenet_case_groups.csv`.
 
-    FAITHLIB_DATA=FOLDER python data/imagenet_case.py
+    FAITHLIB_DATA=FOLDER python -m faithbook.studies.saco.imagenet_case
 
 The photograph is the first bird among the 50 sample images (the paper's is a linnet, which is not among them), the
-model the vision transformer of CIFAR-10 with low-rank adapters. Numbers only: scores of patches and what is lost without
-groups of pixels. The photograph itself may not be passed on and is in no file here.
+model the vision transformer of CIFAR-10 with low-rank adapters. Numbers only: scores of patches and what is lost
+without groups of pixels. The photograph itself may not be passed on and is in no file here.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from faithbook.models.load import load_model
+from faithbook.paths import root
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_steps
+from faithlib.names import MethodName
 from faithlib.perturb import Perturber
 
 MODEL = "local:photo/cifar10-lora-seed0"
 BIRD = "n01601694_water_ouzel"
-METHODS = ("transformer_attribution", "raw_attention")
+METHODS: tuple[MethodName, ...] = ("transformer_attribution", "raw_attention")
 GROUPS = 10
 
 
@@ -41,12 +44,12 @@ def main() -> None:
         score = attribute(method, model, patches)[0]
         maps.append(pd.DataFrame({"method": method, "patch": range(len(score)), "score": score.detach().numpy()}))
     groups = []
-    for method in (*METHODS, "random"):
-        scores = (
-            attribute("random", None, inputs, seed=0)
-            if method == "random"
-            else attribute(method, model, inputs, upsample="bilinear")
-        )
+    with_random: tuple[MethodName, ...] = (*METHODS, "random")
+    for method in with_random:
+        if method == "random":
+            scores = attribute("random", None, inputs, seed=0)
+        else:
+            scores = attribute(method, model, inputs, upsample="bilinear")
         steps = saco_steps(perturber, scores, labels=predicted, remainder="spread", ties="position", reduce="mean")
         groups.append(
             pd.DataFrame(
@@ -59,16 +62,15 @@ def main() -> None:
                 }
             )
         )
-    facts = {
+    facts: dict[str, Any] = {
         "picture": BIRD,
         "model": MODEL.rpartition("/")[2],
         "predicted": classifier.label_names[int(predicted[0])],
         "p_full": round(float(perturber.full[0]), 6),
     }
-    folder = Path(__file__).parent
     for name, frames in (("maps", maps), ("groups", groups)):
         table = pd.concat(frames, ignore_index=True).assign(**facts).round(6)
-        table.to_csv(folder / f"imagenet_case_{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(root() / "data" / f"imagenet_case_{name}.csv", index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

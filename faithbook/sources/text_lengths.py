@@ -1,6 +1,6 @@
 """Measure sizes, lengths and classes of study 1's data sets, where they lie: `data/text_lengths.csv`.
 
-    FAITHLIB_DATA=FOLDER python data/text_lengths.py
+    FAITHLIB_DATA=FOLDER python -m faithbook.sources.text_lengths
 
 Words are what blanks separate, query included. Numbers only, no texts: pages show them where the data is not.
 """
@@ -8,10 +8,10 @@ Words are what blanks separate, query included. Numbers only, no texts: pages sh
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import numpy as np
 
+from faithbook.paths import root
 from faithbook.sources import datasets
 
 SETS = ("sst", "ag", "evinf", "multirc", "movie", "bbc", "section", "pair")
@@ -30,7 +30,7 @@ def measured(name: str, split: str) -> dict[str, object]:
 def main() -> None:
     """Write the table; DataError where a data set is not on this machine."""
     rows = [measured(name, split) for name in SETS for split in ("train", "dev", "test")]
-    with Path(__file__).with_suffix(".csv").open("w", newline="", encoding="utf-8") as stream:
+    with (root() / "data" / "text_lengths.csv").open("w", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
