@@ -110,7 +110,7 @@ def test_the_spread_between_seeds_adds_to_how_far_ours_lies_from_the_published()
     assert np.diff(seeds) == pytest.approx([1.0, 1.0])
     pair = Comparison(ours, 0.0, seeds=seeds)
     error = math.sqrt(ours.standard_error**2 + seeds.var(ddof=1) / 3)
-    assert pair.away == pytest.approx(float(ours.point) / error)
+    assert pair.z_difference == pytest.approx(float(ours.point) / error)
     assert (pair * 2.0).seeds == pytest.approx(2 * seeds)
     assert combined(lambda values: values[..., 0] - values[..., 1], [pair, pair]).seeds == pytest.approx(np.zeros(3))
 

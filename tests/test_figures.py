@@ -173,7 +173,7 @@ def test_tints_follow_the_scores_and_outlines_the_rationale():
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
     for verdict in {
-        evidence_levels.worded(decision, level)
+        evidence_levels.display_label(decision, level)
         for decision in evidence_levels.DECISIONS
         for level in evidence_levels.LEVELS
     }:

@@ -95,7 +95,7 @@ def test_a_verdict_is_counted_under_one_of_six_words_and_names_our_models(
     verdict: Verdict, level: str, word: str
 ) -> None:
     assert verdict.decision in evidence_levels.DECISIONS
-    assert evidence_levels.worded(verdict.decision, level) == word
+    assert evidence_levels.display_label(verdict.decision, level) == word
 
 
 def test_holms_correction_gives_stars_to_what_survives_it() -> None:

@@ -457,7 +457,7 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -
     specifications = {key: {"gain": pairs({"a": mean}, {})["a"]} for key, mean in truth.items()}
     have = analysis_plan.rule(ABOVE).needs
     curve = multiverse(ABOVE, ["normaliser", "draws"], specifications, have=have)
-    assert curve.turned_by == {"normaliser": ["rank"]}
+    assert curve.flipping_options == {"normaliser": ["rank"]}
     assert curve.columns == {"depends_on": "normaliser: rank", "agreeing": 3, "specifications": 4}
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()

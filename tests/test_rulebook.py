@@ -318,8 +318,8 @@ def test_a_clear_lead_is_a_lead_and_one_inside_the_margin_decides() -> None:
 
 def test_a_choice_that_the_paper_does_not_report_and_that_turns_the_answer_makes_it_mixed() -> None:
     parts = planted({"a": 0.4})
-    assert decide.judge("saco_c02", parts, have=(), turned_by=["turned"]).verdict is Verdict.MIXED
-    assert decide.judge("saco_c02", parts, have=(), turned_by=["correlation"]).verdict is Verdict.YES
+    assert decide.judge("saco_c02", parts, have=(), flipping_options=["turned"]).verdict is Verdict.MIXED
+    assert decide.judge("saco_c02", parts, have=(), flipping_options=["correlation"]).verdict is Verdict.YES
 
 
 def test_every_point_of_the_referee_names_findings_that_exist_and_has_an_answer() -> None:

@@ -139,7 +139,7 @@ def test_every_headline_is_among_what_answers_the_questions() -> None:
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
     told = {"decision": decision, "evidence": evidence_levels.DATA, "n": 32, "passed": 0, "parts": 2}
     shown = lessons.paragraph(LESSONS[0], Results(board(soft_c01=told), VALUES)).split("\n\n")[1]
-    badge = lessons.badge(evidence_levels.worded(decision, evidence_levels.DATA))
+    badge = lessons.badge(evidence_levels.display_label(decision, evidence_levels.DATA))
     assert f"Claim of Zhao & Aletras 2023: *{published.column('claim')['soft_c01']}*. {badge}" in shown
     measured = decision in lessons.MEASURED
     assert ("by −0.21" in shown) == measured == ("n = 32" in shown)
@@ -173,7 +173,7 @@ def test_overviews_list_claims_with_the_committed_decisions() -> None:
     rows = tables["language"].splitlines()[2:]
     assert len(rows) == len(language) and "{cite:t}`huang_chan_2026`" in tables["language"]
     for name, row in zip(language, rows, strict=True):
-        decision = evidence_levels.worded(kept.loc[name, "decision"], kept.loc[name, "evidence"])
+        decision = evidence_levels.display_label(kept.loc[name, "decision"], kept.loc[name, "evidence"])
         assert lessons.badge(decision) in row, name
     # Their overview says once that they are about a small model.
     assert not any(row.startswith(("| On a small", "| on a small")) for row in rows)

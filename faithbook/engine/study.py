@@ -104,10 +104,10 @@ def value_at(value: Any, parameters: Parameters, name: str = "a setting") -> Any
     return value
 
 
-def every(**values: Any) -> list[dict[str, Any]]:
+def combinations(**values: Any) -> list[dict[str, Any]]:
     """Every combination of the parameters of which lists are given.
 
-    >>> every(dataset=["movie", "bbc"], seed=0)
+    >>> combinations(dataset=["movie", "bbc"], seed=0)
     [{'dataset': 'movie', 'seed': 0}, {'dataset': 'bbc', 'seed': 0}]
     """
     lists = [value if isinstance(value, list) else [value] for value in values.values()]

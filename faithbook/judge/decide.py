@@ -313,7 +313,7 @@ class Judged:
     @property
     def word(self) -> str:
         """The decision as it reads on its evidence."""
-        return evidence_levels.worded(self.decision, self.evidence)
+        return evidence_levels.display_label(self.decision, self.evidence)
 
     @property
     def reason(self) -> str:
@@ -385,18 +385,18 @@ def decisive(rule: Rule, estimates: ArrayLike) -> int:
     return int(np.argsort(distance, kind="stable")[rule.needed(len(values)) - 1])
 
 
-def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Judged:
+def judge(name: str, claim: Claim, *, have: Collection[str], flipping_options: Collection[str] = ()) -> Judged:
     """The claim of an id by its rule.
 
     `have`: the data sets, models and languages that are there; where the rule `needs` one that is not among them, the
-    claim is not tested. `turned_by`: choices of its curve that turn a yes or no into the other (`Curve.turned_by`), of
-    which those count that the paper does not report. Raises UnknownNameError for an id without a rule, InputError where
-    the claim is not what its rule is about.
+    claim is not tested. `flipping_options`: choices of its curve that turn a yes or no into the other
+    (`Curve.flipping_options`), of which those count that the paper does not report. Raises UnknownNameError for an id
+    without a rule, InputError where the claim is not what its rule is about.
     """
     rule = analysis_plan.rule(name)
     result = _result(rule, claim, have)
     against = (Verdict.NO, Verdict.EQUIVALENT)
-    if result.verdict in (Verdict.YES, *against) and any(choice in turned_by for choice in rule.unreported):
+    if result.verdict in (Verdict.YES, *against) and any(choice in flipping_options for choice in rule.unreported):
         result = replace(result, verdicts=np.array(Verdict.MIXED, dtype=object), why=UNREPORTED)
     if claim:
         evidence = evidence_levels.weakest(_evidence(claim))
@@ -518,7 +518,7 @@ def part_of(rule: Rule, pair: Comparison) -> dict[str, Any]:
     row["detectable"] = needed.smallest_detectable(pair.ours)
     row["needed"] = min((needed.how_many(pair.ours, line) for line in rule.lines), default=math.nan)
     if not math.isnan(pair.published):
-        row["away"] = pair.away
+        row["away"] = pair.z_difference
     if pair.book is not None:
         row |= dict(zip(BESIDE_BOOK, (float(pair.book.point), pair.from_book), strict=True))
     if pair.prediction is not None:

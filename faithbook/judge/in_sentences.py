@@ -23,7 +23,7 @@ from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.judge.wording import STATEMENTS
 from faithbook.show.labels import label
 from faithbook.show.tables import of_size, rounded
-from faithbook.stats.evidence_levels import AUTHORS, MIXED, NOT_TESTED, NOTHING, UNDECIDED, worded
+from faithbook.stats.evidence_levels import AUTHORS, MIXED, NOT_TESTED, NOTHING, UNDECIDED, display_label
 from faithbook.stats.verdict import Verdict
 
 DECIDES = (
@@ -210,7 +210,7 @@ def _statement(name: str, told: Told) -> str:
     if one["decision"] in (NOTHING, NOT_TESTED):
         reason = f": {one['reason']}" if one["reason"] else ""
         return f"{what} is not tested{reason}."
-    verb = worded(one["decision"], one["evidence"] or "")
+    verb = display_label(one["decision"], one["evidence"] or "")
     verb = verb if verb.startswith(("replicates", "does not")) else f"is {verb}"
     measured = _measured(told)
     return f"{what} {verb}: {measured[:1].lower()}{measured[1:]}" if measured else f"{what} {verb}."

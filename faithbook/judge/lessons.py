@@ -96,7 +96,7 @@ def decided(when: str, results: Results) -> str:
     said = []
     for name in written_for:
         line = results.board.loc[name].to_dict()
-        word = evidence_levels.worded(str(line["decision"]), str(line["evidence"]))
+        word = evidence_levels.display_label(str(line["decision"]), str(line["evidence"]))
         number = in_sentences.number_or_reason(line)
         size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,}"
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
@@ -134,7 +134,7 @@ def again_on_unseen(when: str) -> str:
     for name, written in conditions(when).items():
         if name in again.index:
             decision, evidence_level, n = (str(value) for value in again.loc[name, ["decision", "evidence", "n"]])
-            word = evidence_levels.worded(decision, evidence_level).removesuffix(" on our models")
+            word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
             as_before = ", as before" if decision in written else ""
@@ -173,10 +173,10 @@ def on_unseen(overview: str, results: Results) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for name in names:
-        before = evidence_levels.worded(results.decision(name), str(results.board.loc[name, "evidence"]))
+        before = evidence_levels.display_label(results.decision(name), str(results.board.loc[name, "evidence"]))
         plain = published.column("plain")[name] or published.column("claim")[name]
         words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
-        alone = evidence_levels.worded(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
+        alone = evidence_levels.display_label(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
         cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_with_both(name, again))
         rows.append(f"| {' | '.join(cells)} |")
     begins = (
@@ -255,7 +255,7 @@ def _claim(results: Results, name: str) -> str:
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
     words = published.column("claim")[name].rstrip(".")
-    decided = badge(evidence_levels.worded(decision, str(verdict["evidence"])))
+    decided = badge(evidence_levels.display_label(decision, str(verdict["evidence"])))
     return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
@@ -308,7 +308,7 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
         if name not in results.board.index:
             continue
         verdict = results.board.loc[name]
-        decided = badge(evidence_levels.worded(results.decision(name), str(verdict["evidence"])))
+        decided = badge(evidence_levels.display_label(results.decision(name), str(verdict["evidence"])))
         page = str(verdict["page"]).removeprefix("executed/")
         words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
         lines.append(f"| {words[:1].upper()}{words[1:]} | {source(name)} | {decided} | {{doc}}`../executed/{page}` |")

@@ -5,7 +5,7 @@
         ("yes", "Spearman"): {"existing minus SaCo": ...},
         ("no", "Kendall"): {"existing minus SaCo": ...},
     }, have=page.have)
-    curve.turned_by, curve.columns
+    curve.flipping_options, curve.columns
 
 Specifications are the open choices one at a time and declared pairs, 64 at most. Each is judged by the rule of the
 claim on its own parts; quantities of different specifications may come from different cells, for each has its interval.
@@ -47,16 +47,16 @@ class Curve:
     frame: pd.DataFrame = field(repr=False)
 
     @property
-    def turned_by(self) -> dict[str, list[str]]:
+    def flipping_options(self) -> dict[str, list[str]]:
         """The options, by choice, that alone lead to another yes or no than the first specification; what is only open
         under an option, for want of inputs say, does not count."""
         first = self.frame.iloc[0]
-        turned: dict[str, list[str]] = {}
+        flipping: dict[str, list[str]] = {}
         for _, row in self.frame.iloc[1:].iterrows():
             changed = [name for name in self.over if row[name] != first[name]]
             if len(changed) == 1 and row["answer"] in _DECIDED and row["answer"] != first["answer"]:
-                turned.setdefault(changed[0], []).append(str(row[changed[0]]))
-        return turned
+                flipping.setdefault(changed[0], []).append(str(row[changed[0]]))
+        return flipping
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -65,9 +65,12 @@ class Curve:
         # What is undecided or not tested under an option, for want of inputs say, neither agrees nor disagrees.
         answers = self.frame["answer"]
         decided = answers[answers.isin(_SAID)]
-        turned = "; ".join(f"{name}: {', '.join(map(_quoted, options))}" for name, options in self.turned_by.items())
+        flipping = []
+        for name, options in self.flipping_options.items():
+            quoted = ", ".join(map(_quoted, options))
+            flipping.append(f"{name}: {quoted}")
         agreeing = int((decided == answers.iloc[0]).sum())
-        return {"depends_on": turned, "agreeing": agreeing, "specifications": len(decided)}
+        return {"depends_on": "; ".join(flipping), "agreeing": agreeing, "specifications": len(decided)}
 
     @property
     def unjudged(self) -> Curve:

@@ -172,7 +172,7 @@ class Page:
         """
         decided = []
         for name, claim in claims.items():
-            verdict = decide.judge(name, claim, have=self.have, turned_by=self._turns(name))
+            verdict = decide.judge(name, claim, have=self.have, flipping_options=self._turns(name))
             evidence = materials.evidence_of_claim(name, verdict.evidence, self.have)
             decided.append(replace(verdict, evidence=evidence))
         self._quotable += [verdict.rows for verdict in decided]
@@ -191,7 +191,7 @@ class Page:
     def _turns(self, name: str) -> tuple[str, ...]:
         """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
         curve = self._curves.get(name) or self._curves.get(analysis_plan.rule(name).same_as)
-        return tuple(curve.turned_by) if curve else ()
+        return tuple(curve.flipping_options) if curve else ()
 
     def quote(self, name: str, values: Mapping[str, Comparison | int]) -> None:
         """Keep values, or counts, that belong to no claim for sentences of other pages, which call them by `name` and
@@ -278,7 +278,7 @@ class Page:
             verdict,
             self._entries[verdict.id],
             have=self.have,
-            turned_by=curve.turned_by if curve else {},
+            turned_by=curve.flipping_options if curve else {},
             statements=self._statements.get(verdict.id),
         )
 

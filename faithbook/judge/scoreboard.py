@@ -10,7 +10,7 @@ import pandas as pd
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import rounded
-from faithbook.stats.evidence_levels import MIXED, REPRODUCED, SUBSTITUTE, UNDECIDED, worded
+from faithbook.stats.evidence_levels import MIXED, REPRODUCED, SUBSTITUTE, UNDECIDED, display_label
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
@@ -140,7 +140,7 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
 
 
 def _decided_unseen(row: Mapping[str, str]) -> str:
-    return f"{worded(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
+    return f"{display_label(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
 
 
 def _decided_of_both(row: Mapping[str, str]) -> str:
@@ -148,7 +148,7 @@ def _decided_of_both(row: Mapping[str, str]) -> str:
     others."""
     if not row.get("pooled"):
         return ""
-    return f"both samples: {worded(row['pooled'], row['evidence'])} ({_n_of(row['pooled_n'])})"
+    return f"both samples: {display_label(row['pooled'], row['evidence'])} ({_n_of(row['pooled_n'])})"
 
 
 def is_headline(name: str) -> bool:
@@ -204,7 +204,7 @@ holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs befo
     elif decides := what_decides_unseen(name, rows):
         said.append(f"The one that decides: {decides}.")
     if row["before"]:
-        said.append(f"On the inputs before, the same model gives: {worded(row['before'], row['evidence'])}.")
+        said.append(f"On the inputs before, the same model gives: {display_label(row['before'], row['evidence'])}.")
     if both := _decided_of_both(row):
         value = _value_of_both(name, row)
         said.append(f"On {both}; {value}. This is no independent evidence.")

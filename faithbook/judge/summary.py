@@ -126,7 +126,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     group=name,
                     id=row["id"],
                     words=f"{said[:1].upper()}{said[1:]}.",
-                    verdict=evidence_levels.worded(row["decision"], row["evidence"]),
+                    verdict=evidence_levels.display_label(row["decision"], row["evidence"]),
                     evidence=row["level"],
                     borders=() if rule.rule == "same" else rule.lines,
                     ours=_number(row["effect"]),
@@ -221,7 +221,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
                 for name, text, page in zip(rows["id"], words, rows["page"], strict=True)
             ],
             "decision": [
-                badge(evidence_levels.worded(decision, evidence)) + (" ★" if star else "")
+                badge(evidence_levels.display_label(decision, evidence)) + (" ★" if star else "")
                 for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
             ],
             "source": [cited(paper) for paper in rows["paper"]],
@@ -243,7 +243,7 @@ def _marked(name: str) -> str:
 
 def _bare(decision: str, evidence: str) -> str:
     """A decision in a table of which every row is of our models."""
-    return evidence_levels.worded(decision, evidence).removesuffix(" on our models")
+    return evidence_levels.display_label(decision, evidence).removesuffix(" on our models")
 
 
 def _seen_on(page: str) -> str:

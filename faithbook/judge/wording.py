@@ -5,7 +5,7 @@ from __future__ import annotations
 from faithbook.judge import analysis_plan, published
 from faithbook.judge.analysis_plan import Rule
 from faithbook.show.labels import label
-from faithbook.stats.evidence_levels import NOTHING, worded
+from faithbook.stats.evidence_levels import NOTHING, display_label
 from faithbook.stats.verdict import Verdict
 
 _TOP = ", TP"
@@ -38,7 +38,7 @@ def by_name(rule: Rule, said: str, evidence: str) -> dict[str, str]:
     names = [name.removeprefix(prefix) for name in analysis_plan.plan() if name.startswith(prefix)]
     on_board = said.split("; ")
     decided = {name: verdict.decision for name in names for verdict in Verdict if f"{name}: {verdict}" in on_board}
-    return {name: worded(decision, evidence) for name, decision in decided.items()}
+    return {name: display_label(decision, evidence) for name, decision in decided.items()}
 
 
 def listed(rule: Rule, said: str, evidence: str) -> str:

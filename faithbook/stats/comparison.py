@@ -105,7 +105,7 @@ class Comparison:
         return (float(self.ours.point) - float(self.book.point)) / math.hypot(*errors) if min(errors) > 0 else math.nan
 
     @property
-    def away(self) -> float:
+    def z_difference(self) -> float:
         """Ours minus the published value, in standard errors of ours with the spread between seeds in it,
         sqrt(that of the inputs^2 + variance of seeds / S); NaN where none is printed or nothing spreads."""
         seeds = self.seeds[~np.isnan(self.seeds)]

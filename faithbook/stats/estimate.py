@@ -41,7 +41,7 @@ ALPHA = 0.025
 """The level of every one-sided test; 95 % intervals are two of them."""
 FEWEST_CLUSTERS = 10
 """With fewer in a stratum nothing is tested."""
-NOTHING = 1e-12
+ROUNDING = 1e-12
 """A spread that is rounding, relative to what spreads."""
 RESAMPLES = 9999
 SPLITS = 100
@@ -146,28 +146,28 @@ class Interval95:
     high: float
 
 
-def still(point: Array, error: Array) -> NDArray[np.bool_]:
+def has_no_variance(point: Array, error: Array) -> NDArray[np.bool_]:
     """Where nothing varies, or there is no estimate."""
-    return np.asarray(~(error > NOTHING * np.maximum(1.0, np.abs(point))))
+    return np.asarray(~(error > ROUNDING * np.maximum(1.0, np.abs(point))))
 
 
 def t_p_above(point: Array, error: Array, df: Array, threshold: float) -> Array:
     """The p-values of "not above the threshold" by Student's t; .5 where nothing varies."""
-    nothing = still(point, error)
+    nothing = has_no_variance(point, error)
     statistic = (point - threshold) / np.where(nothing, 1.0, error)
     return np.where(nothing, 0.5, scipy.stats.t.sf(statistic, np.where(nothing, 1.0, df)))
 
 
 def t_p_below(point: Array, error: Array, df: Array, threshold: float) -> Array:
     """The p-values of "not below the threshold" by Student's t; .5 where nothing varies."""
-    nothing = still(point, error)
+    nothing = has_no_variance(point, error)
     statistic = (point - threshold) / np.where(nothing, 1.0, error)
     return np.where(nothing, 0.5, scipy.stats.t.cdf(statistic, np.where(nothing, 1.0, df)))
 
 
 def t_interval(point: Array, error: Array, df: Array) -> tuple[Array, Array]:
     """The 95 % intervals by Student's t; NaN where nothing varies."""
-    nothing = still(point, error)
+    nothing = has_no_variance(point, error)
     quantile = scipy.stats.t.ppf(1 - ALPHA, np.where(nothing, 1.0, df))
     half = np.where(nothing, np.nan, quantile * error)
     return np.asarray(point - half), np.asarray(point + half)

@@ -26,11 +26,11 @@ _OWN_QUESTION = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
 _ON = {OUR_QUESTION: _OWN_QUESTION, DATA: _OWN_MODELS, SUBSTITUTE: _OWN_MODELS}
 
 
-def worded(decision: str, level: str) -> str:
+def display_label(decision: str, level: str) -> str:
     """A decision as it reads on its evidence: what is reproduced on the paper's own material only *replicates* on other
     models or data.
 
-    >>> worded("reproduced", DATA), worded("not reproduced", AUTHORS), worded("mixed", DATA)
+    >>> display_label("reproduced", DATA), display_label("not reproduced", AUTHORS), display_label("mixed", DATA)
     ('replicates on our models', 'not reproduced', 'mixed')
     """
     return _ON.get(level, {}).get(decision, decision)

@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from faithbook.stats.estimate import (
     ALPHA,
-    NOTHING,
+    ROUNDING,
     Array,
     Estimate,
-    still,
+    has_no_variance,
     t_interval,
     t_p_above,
     t_p_below,
@@ -150,22 +150,26 @@ class BootstrapT:
         return cls(np.asarray(estimate.point), np.sqrt(variance), np.sort(pivots, axis=0), fewest)
 
     @property
-    def _still(self) -> NDArray[np.bool_]:
-        return still(self.point, self.error)
+    def _has_no_variance(self) -> NDArray[np.bool_]:
+        return has_no_variance(self.point, self.error)
 
     def p_above(self, threshold: float) -> Array:
         """The p-values of "not above the threshold": the share of pivots at least as high, the sample's own among
         them."""
         statistic = self._statistic(threshold)
-        return np.where(self._still, 0.5, (1 + (self.pivots >= statistic).sum(axis=0)) / (1 + len(self.pivots)))
+        return np.where(
+            self._has_no_variance, 0.5, (1 + (self.pivots >= statistic).sum(axis=0)) / (1 + len(self.pivots))
+        )
 
     def p_below(self, threshold: float) -> Array:
         """The p-values of "not below the threshold"."""
         statistic = self._statistic(threshold)
-        return np.where(self._still, 0.5, (1 + (self.pivots <= statistic).sum(axis=0)) / (1 + len(self.pivots)))
+        return np.where(
+            self._has_no_variance, 0.5, (1 + (self.pivots <= statistic).sum(axis=0)) / (1 + len(self.pivots))
+        )
 
     def _statistic(self, threshold: float) -> Array:
-        return np.asarray((self.point - threshold) / np.where(self._still, 1.0, self.error))
+        return np.asarray((self.point - threshold) / np.where(self._has_no_variance, 1.0, self.error))
 
     def interval(self) -> tuple[Array, Array]:
         """The 95 % intervals: the values that neither p-value excludes."""
@@ -173,7 +177,7 @@ class BootstrapT:
         if number_out == 0:
             undefined = np.full_like(self.point, np.nan)
             return undefined, undefined
-        error = np.where(self._still, np.nan, self.error)
+        error = np.where(self._has_no_variance, np.nan, self.error)
         return self.point - self.pivots[-number_out] * error, self.point - self.pivots[number_out - 1] * error
 
 
@@ -207,12 +211,12 @@ class Score:
         spread less than 0 and 1 do, and inputs of one cluster count for less than as many clusters.
         """
         point = np.asarray(estimate.point, dtype=float)
-        if np.any((point < -NOTHING) | (point > 1 + NOTHING)):
+        if np.any((point < -ROUNDING) | (point > 1 + ROUNDING)):
             raise InputError("the score test is for shares: expected estimates between 0 and 1")
         point = np.clip(point, 0.0, 1.0)
         error, _ = estimate.error_and_df
         clusters = float(estimate.clusters.sum())
-        nothing = still(point, error)
+        nothing = has_no_variance(point, error)
         size = np.where(
             nothing, clusters, np.minimum(clusters, point * (1 - point) / np.where(nothing, 1.0, error) ** 2)
         )
@@ -295,13 +299,13 @@ class McNemar:
         share, differing = self._share(threshold), self.wins + self.losses
         # `sf` is the probability of more than that: as many wins as there are count too.
         p = scipy.stats.binom.sf(self.wins - 1, differing, np.clip(share, 0.0, 1.0))
-        return np.where((share < -NOTHING) & (differing > 0), 0.0, p)
+        return np.where((share < -ROUNDING) & (differing > 0), 0.0, p)
 
     def p_below(self, threshold: float) -> Array:
         """The p-values of "not below the threshold"."""
         share, differing = self._share(threshold), self.wins + self.losses
         p = scipy.stats.binom.cdf(self.wins, differing, np.clip(share, 0.0, 1.0))
-        return np.where((share > 1 + NOTHING) & (differing > 0), 0.0, p)
+        return np.where((share > 1 + ROUNDING) & (differing > 0), 0.0, p)
 
     def interval(self) -> tuple[Array, Array]:
         """The 95 % intervals, in differences of shares; none where no input differs."""

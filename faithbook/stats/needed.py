@@ -26,7 +26,7 @@ _MOST = 1000.0
 """Times the present inputs, beyond which no number is told."""
 
 
-def reach(power: float = POWER) -> float:
+def z_alpha_plus_power(power: float = POWER) -> float:
     """How many standard errors from a line a value lies that is found there with this power."""
     return _Z + float(scipy.stats.norm.ppf(power))
 
@@ -48,7 +48,7 @@ def how_many(quantity: Estimate, threshold: float = 0.0) -> float:
         return math.nan
     if distance == 0:
         return math.inf
-    return math.ceil(int(quantity.clusters.sum()) * (reach() * error / distance) ** 2)
+    return math.ceil(int(quantity.clusters.sum()) * (z_alpha_plus_power() * error / distance) ** 2)
 
 
 def inputs_to_decide(rule: Callable[[Student], Result], parts: Student, n: int, power: float = POWER) -> int | None:
@@ -59,7 +59,7 @@ def inputs_to_decide(rule: Callable[[Student], Result], parts: Student, n: int, 
     """
 
     def decided(times: float) -> bool:
-        wider = reach(power) / _Z / math.sqrt(times)
+        wider = z_alpha_plus_power(power) / _Z / math.sqrt(times)
         asked = Student(parts.point, wider * parts.error, parts.df * times, parts.fewest)
         return rule(asked).verdict is not Verdict.UNDECIDED
 
@@ -111,7 +111,7 @@ def inputs_needed(size: float) -> float:
     """
     if math.isnan(size):
         return math.nan
-    return math.inf if size <= 0 else max((reach() / size) ** 2, _FEWEST)
+    return math.inf if size <= 0 else max((z_alpha_plus_power() / size) ** 2, _FEWEST)
 
 
 def sign_test_needed(win: float, tie: float) -> float:
@@ -127,7 +127,7 @@ def sign_test_needed(win: float, tie: float) -> float:
     share = min(1.0, win / (1 - tie))
     if share <= 0.5:
         return math.inf
-    noise = _Z * 0.5 + (reach() - _Z) * math.sqrt(share * (1 - share))
+    noise = _Z * 0.5 + (z_alpha_plus_power() - _Z) * math.sqrt(share * (1 - share))
     return max((noise / (share - 0.5)) ** 2, _FEWEST_OF_SIGNS) / (1 - tie)
 
 

@@ -23,7 +23,7 @@ from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, listed, spoken
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
-from faithbook.stats.evidence_levels import worded
+from faithbook.stats.evidence_levels import display_label
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
 from faithbook.studies.soft import zhao_aletras_deviations as deviations
@@ -139,7 +139,7 @@ alone = {
 }
 decision = direction(Student.of([gain.ours for gain in gains.values()])).verdict.decision
 Markdown(
-    f"{page.badge(worded(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{page.badge(display_label(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "

@@ -305,7 +305,7 @@ def more_languages(page: Page) -> Languages:
         groups | {"all": languages},
         printed_r=float(printed["rho"].corr(printed["accuracy"])),
     )
-    words = [evidence_levels.worded(decision, more.evidence()) for decision in trends["decision"]]
+    words = [evidence_levels.display_label(decision, more.evidence()) for decision in trends["decision"]]
     return Languages(columns, trends.assign(decision=words), models)
 
 

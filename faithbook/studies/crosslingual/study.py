@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faithbook.artifacts import on_this_machine
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every, value_at
+from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations, value_at
 from faithlib.errors import unknown
 
 study = Study(
@@ -495,13 +495,13 @@ def of_messages_and_pairs(profile: Profile) -> Settings:
 def trainings(profile: Profile) -> Iterator[Training]:
     """The checkpoints that `make train` makes at a profile: of pairs of sentences, where they are on this machine."""
     if profile == PAPER:
-        points = every(dataset="mnli", seed=[0, 1, 2], classifier=["", "xlmr"])
-        points += every(dataset="mnli", seed=0, classifier="bert")
-        points += every(dataset="esnli", seed=[0, 1, 2])
+        points = combinations(dataset="mnli", seed=[0, 1, 2], classifier=["", "xlmr"])
+        points += combinations(dataset="mnli", seed=0, classifier="bert")
+        points += combinations(dataset="esnli", seed=[0, 1, 2])
     else:
-        points = every(dataset="messages", seed=[0, 1, 2], classifier=["", "six"])
+        points = combinations(dataset="messages", seed=[0, 1, 2], classifier=["", "six"])
     if profile.name in ("full", "confirm"):
-        points += every(dataset=on_this_machine(["nli"]), seed=[0, 1, 2], classifier=["", "whole-six"])
-        points += every(dataset=on_this_machine(["esnli"]), seed=0)
+        points += combinations(dataset=on_this_machine(["nli"]), seed=[0, 1, 2], classifier=["", "whole-six"])
+        points += combinations(dataset=on_this_machine(["esnli"]), seed=0)
     for point in points:
         yield "text_classifiers", point

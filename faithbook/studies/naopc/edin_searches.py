@@ -158,7 +158,7 @@ class Aim:
             verdict = Verdict.YES
         elif no:
             verdict = Verdict.NO
-        return evidence_levels.worded(verdict.decision, evidence_levels.OUR_QUESTION)
+        return evidence_levels.display_label(verdict.decision, evidence_levels.OUR_QUESTION)
 
     @property
     def note(self) -> str:
@@ -168,7 +168,7 @@ class Aim:
                 f"A beam of width 5 needs about 30,000 forward passes for a text of {LONG} words, so this "
                 "build leaves such texts out."
             )
-        yes = evidence_levels.worded(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)
+        yes = evidence_levels.display_label(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)
         reached = self.table[self.table["reached"] == yes]
         text = (
             "Does at least one search reach the aim? The answer is corrected for the number of searches. On their own, "
@@ -199,6 +199,7 @@ def aim(table: pd.DataFrame, mean: MeanOf, signed: MeanOf, worded: Callable[[str
         entry |= _ends(fewer, "times fewer", "fewer low", "fewer high")
         entry |= _ends(short, "short of", "short low", "short high")
         rows.append(
-            entry | {"reached": worded(evidence_levels.worded(answer.verdict.decision, evidence_levels.OUR_QUESTION))}
+            entry
+            | {"reached": worded(evidence_levels.display_label(answer.verdict.decision, evidence_levels.OUR_QUESTION))}
         )
     return Aim(pd.DataFrame(rows), answers)

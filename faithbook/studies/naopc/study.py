@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faithbook.artifacts import checkpoint_is_here, is_here, on_this_machine
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every, value_at
+from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations, value_at
 
 study = Study(
     "naopc",
@@ -247,8 +247,8 @@ def of_classifiers(profile: Profile) -> Settings:
 @study.trainings
 def trainings(profile: Profile) -> Iterator[Training]:
     """The checkpoints that `make train` makes at a profile."""
-    points = every(dataset=["movie", "bbc"], seed=0, classifier=["l3", "lstm", "robust"])
+    points = combinations(dataset=["movie", "bbc"], seed=0, classifier=["l3", "lstm", "robust"])
     if profile == PAPER:
-        points = every(dataset="sst", seed=0, classifier=["", "robust"])
+        points = combinations(dataset="sst", seed=0, classifier=["", "robust"])
     for point in points:
         yield "text_classifiers", point

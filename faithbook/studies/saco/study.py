@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faithbook.artifacts import on_this_machine, whole_or_few
 from faithbook.engine.machine import precision
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every
+from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations
 
 study = Study(
     "saco",
@@ -339,8 +339,8 @@ def of_cifar(profile: Profile) -> Settings:
 def trainings(profile: Profile) -> Iterator[Training]:
     """The checkpoints that `make train` makes at a profile: of photographs, where they are on this machine."""
     datasets = ["cifar10", "cifar100"] if profile == PAPER else ["fashion", "mnist", "animals"]
-    for point in every(dataset=datasets, model=SIZES):
+    for point in combinations(dataset=datasets, model=SIZES):
         yield "vision_classifiers", point
     if profile.name in ("full", "confirm"):
-        for point in every(dataset=on_this_machine(["cifar10", "cifar100"]), model=TRAININGS):
+        for point in combinations(dataset=on_this_machine(["cifar10", "cifar100"]), model=TRAININGS):
             yield "photo_classifiers", point

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faithbook.artifacts import checkpoint_is_here, is_here, on_this_machine
 from faithbook.engine.machine import precision
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every, value_at
+from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations, value_at
 
 study = Study(
     "soft",
@@ -310,14 +310,16 @@ def trainings(profile: Profile) -> Iterator[Training]:
     """The checkpoints that `make train` makes at a profile: of data that not everybody has, where it is here."""
     theirs = ["sst", "ag", "evinf", "multirc"]
     if profile == PAPER:
-        points = every(dataset=theirs, seed=[0, 1, 2, 3, 4])
+        points = combinations(dataset=theirs, seed=[0, 1, 2, 3, 4])
     else:
-        points = every(dataset=["movie", "bbc", "section", "pair"], seed=[0, 1, 2])
+        points = combinations(dataset=["movie", "bbc", "section", "pair"], seed=[0, 1, 2])
     if profile.name in ("full", "confirm"):
         here = on_this_machine(theirs)
-        points += every(dataset=here, seed=[0, 1, 2])
-        points += every(dataset=[name for name in here if name in ("sst", "ag")], seed=[0, 1, 2], classifier="mpnet")
+        points += combinations(dataset=here, seed=[0, 1, 2])
+        points += combinations(
+            dataset=[name for name in here if name in ("sst", "ag")], seed=[0, 1, 2], classifier="mpnet"
+        )
         if "sst" in here:
-            points += every(dataset="sst", seed=0, classifier="mpnet-tuned")
+            points += combinations(dataset="sst", seed=0, classifier="mpnet-tuned")
     for point in points:
         yield "text_classifiers", point

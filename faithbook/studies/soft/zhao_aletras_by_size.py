@@ -92,7 +92,7 @@ def of_the_board(claim: str) -> str:
     except FileNotFoundError:  # before there is a reference
         return "on other models: {doc}`naopc_bounds`"
     row = board[board["id"] == claim].iloc[0]
-    word = evidence_levels.worded(row["decision"], row["evidence"])
+    word = evidence_levels.display_label(row["decision"], row["evidence"])
     where = row["page"].rpartition("/")[2]
     return f"{word} (other models; {row['evidence']}, n = {row['n']}): {{doc}}`{where}`"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faithbook.artifacts import on_this_machine, whole_or_few
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, every
+from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations
 
 study = Study(
     "together",
@@ -319,20 +319,20 @@ def trainings(profile: Profile) -> Iterator[Training]:
     """The checkpoints that `make train` makes at a profile."""
     planted = ["planted", "planted-erased", "planted-misled"]
     if profile == PAPER:
-        for point in every(dataset=[*planted, "sst"], seed=0):
+        for point in combinations(dataset=[*planted, "sst"], seed=0):
             yield "text_classifiers", point
         return
-    for point in every(dataset=[*planted, "planted-light", "planted-middle", "planted-heavy"], seed=0):
+    for point in combinations(dataset=[*planted, "planted-light", "planted-middle", "planted-heavy"], seed=0):
         yield "text_classifiers", point
-    for point in every(dataset=planted, model="base"):
+    for point in combinations(dataset=planted, model="base"):
         yield "vision_classifiers", point
-    for point in every(dataset="planted-light", seed=[1, 2]):
+    for point in combinations(dataset="planted-light", seed=[1, 2]):
         yield "text_classifiers", point
     amounts = ["planted-light", "planted-middle", "planted-heavy"]
-    for point in every(dataset=[*amounts, *(f"{name}-neither" for name in amounts)], seed=0, classifier="l3"):
+    for point in combinations(dataset=[*amounts, *(f"{name}-neither" for name in amounts)], seed=0, classifier="l3"):
         yield "text_classifiers", point
-    for point in every(dataset=["planted-light", "planted-heavy"], model="base"):
+    for point in combinations(dataset=["planted-light", "planted-heavy"], model="base"):
         yield "vision_classifiers", point
     if profile.name in ("full", "confirm"):
-        for point in every(dataset=on_this_machine(["stamps"]), model="lora"):
+        for point in combinations(dataset=on_this_machine(["stamps"]), model="lora"):
             yield "photo_classifiers", point
