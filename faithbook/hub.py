@@ -112,7 +112,7 @@ def _of_files(place: str, files: Mapping[str, int], known: HubEntry) -> HubEntry
     return replace(known, is_cached=False, can_be_had=False, note=note)
 
 
-def fetch(name: str) -> None:
+def fetch_model(name: str) -> None:
     """Download a model into the cache, at its commit; DataError where the hub does not give it."""
     from huggingface_hub import snapshot_download
 

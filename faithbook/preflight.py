@@ -69,7 +69,7 @@ def check(profile: str, study: str | None = None, *, download: bool = False) -> 
     """Show what a profile needs, and `download` what comes by itself; DataError that lists everything that is missing,
     if something is."""
     needs = requirements_of(profile, study)
-    show(needs)
+    print_requirements(needs)
     print(_machine())
     missing = [need for need in needs if need.state == MISSING]
     if missing:
@@ -77,7 +77,7 @@ def check(profile: str, study: str | None = None, *, download: bool = False) -> 
         raise DataError(f"{len(missing)} of {len(needs)} things are missing, so nothing was started:\n{listed}")
     print("\nnothing is missing")
     if download:
-        fetch(needs)
+        fetch_missing(needs)
 
 
 def requirements_of(profile: str, study: str | None = None) -> list[Requirement]:
@@ -101,18 +101,18 @@ def requirements_of(profile: str, study: str | None = None) -> list[Requirement]
     return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
 
-def fetch(needs: Iterable[Requirement]) -> None:
+def fetch_missing(needs: Iterable[Requirement]) -> None:
     """Bring everything that comes by itself: files that have an address, and models of the hub, into its cache. Raises
     DataError for what does not come; what has come stays."""
     for need in tqdm([need for need in needs if need.state == DOWNLOADABLE], desc="fetching", unit="thing"):
         if need.kind == "hub":
-            hub.fetch(need.name)
+            hub.fetch_model(need.name)
             continue
         for source in files_of(need.name):
             files.fetch(source.id)
 
 
-def show(needs: Collection[Requirement]) -> None:
+def print_requirements(needs: Collection[Requirement]) -> None:
     """Print needs as a table, and below it what is said of those that are neither there nor trained first."""
     columns = ["state", "name", "kind", "revision", "licence"]
     print(pd.DataFrame(map(asdict, needs), columns=columns).to_string(index=False, justify="left"), "\n")

@@ -26,7 +26,7 @@ from faithbook.models.load import load_model
 from faithbook.models.vit_s14 import encoder_file
 from faithbook.paths import root
 from faithbook.sources.datasets import load_dataset, load_parallel
-from faithbook.sources.files import fetch, is_here
+from faithbook.sources.files import fetch, is_fetched
 from faithbook.sources.images import load_pictures
 from faithbook.studies.crosslingual.gold import load_gold
 from faithbook.studies.naopc.edin_released import read_packed
@@ -54,7 +54,7 @@ REACH_SACO = set(
         (lambda: encoder_folder("minilm"), "minilm"),
         (lambda: load_encoder("hf:somebody/something"), "hf:somebody/something"),
         (lambda: fetch("vader"), "vader"),
-        (lambda: is_here("bbc"), "bbc"),
+        (lambda: is_fetched("bbc"), "bbc"),
         (lambda: read_packed("texts"), "data/released/edin_2025"),
         (lambda: load_dataset("ag", "test"), "ag"),
         (lambda: load_parallel("xnli", ["en"], "test"), "xnli"),

@@ -44,9 +44,9 @@ def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytes
     assert devices.visible({}) == ["0", "1"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": "1,GPU-5f"}) == ["1", "GPU-5f"]
     assert devices.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
-    assert devices.shared() == {devices.DEVICES: ["0", "1"]}  # what jobs of a build are told
+    assert devices.shared_gpus() == {devices.DEVICES: ["0", "1"]}  # what jobs of a build are told
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert devices.shared() == {devices.DEVICES: []}
+    assert devices.shared_gpus() == {devices.DEVICES: []}
     driver.write_text("#!/bin/sh\nexit 9\n")
     assert devices.visible({}) == []
 
@@ -54,7 +54,7 @@ def test_the_environment_goes_before_the_driver(driver: Path, monkeypatch: pytes
 def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with devices.held() as outside:
         assert outside == {}
-    monkeypatch.setenv(machine.RUN, json.dumps(devices.shared()))
+    monkeypatch.setenv(machine.RUN, json.dumps(devices.shared_gpus()))
     with devices.held() as one, devices.held() as two:
         assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two)] == ["0", "1"]
     with devices.held() as again:

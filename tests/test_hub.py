@@ -18,7 +18,7 @@ from faithbook.artifacts import commit_of, resolve
 from faithbook.engine.plan import plan
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
-from faithbook.preflight import DOWNLOADABLE, HERE, MISSING, _need
+from faithbook.preflight import DOWNLOADABLE, HERE, MISSING, _requirement
 from faithlib.errors import DataError
 
 WEIGHTS = "model.safetensors"
@@ -67,7 +67,9 @@ def test_the_hub_says_what_it_would_give_and_what_not_in_a_sentence_each(
     (tmp_path / "old" / WEIGHTS).unlink()
     replica.models |= {"lab/old": tmp_path / "old", "lab/gated": files}
     replica.gated.add("lab/gated")
-    one, old, gated, unknown = (_need(resolve(f"hf:lab/{name}"), {}) for name in ("one", "old", "gated", "unknown"))
+    one, old, gated, unknown = (
+        _requirement(resolve(f"hf:lab/{name}"), {}) for name in ("one", "old", "gated", "unknown")
+    )
     assert (one.state, one.licence, one.revision) == (DOWNLOADABLE, "mit", f"newest, {COMMIT}")
     assert one.bytes == (files / WEIGHTS).stat().st_size
     assert old.state == gated.state == unknown.state == MISSING
@@ -76,8 +78,8 @@ def test_the_hub_says_what_it_would_give_and_what_not_in_a_sentence_each(
     assert "does not give lab/gated to everybody" in gated.note and "hf auth login" in gated.note
     assert "not in the cache, and the hub does not give it: RepositoryNotFoundError" in unknown.note
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    assert "the hub does not give it: ConnectError" in _need(resolve("hf:lab/one"), {}).note
-    refused(DataError, NOT_GIVEN, hub.fetch, "hf:lab/one")
+    assert "the hub does not give it: ConnectError" in _requirement(resolve("hf:lab/one"), {}).note
+    refused(DataError, NOT_GIVEN, hub.fetch_model, "hf:lab/one")
 
 
 # -------------------------------------------------------------------------------------------------- what is downloaded
@@ -86,11 +88,11 @@ def test_a_model_is_brought_without_its_pickles_and_stays_at_its_commit(
 ) -> None:
     read_by_the_tiny_study(home, "hf:lab/one")
     before = [job.run_id for job in plan("smoke")]
-    hub.fetch("hf:lab/one")
+    hub.fetch_model("hf:lab/one")
     folder = cache / "models--lab--one" / "snapshots" / COMMIT
     assert {WEIGHTS, "config.json", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
     assert not (folder / "pytorch_model.bin").exists() and (files / "pytorch_model.bin").exists()
-    assert _need(resolve("hf:lab/one"), {}).state == HERE
+    assert _requirement(resolve("hf:lab/one"), {}).state == HERE
     assert commit_of("lab/one") == COMMIT
     assert [job.run_id for job in plan("smoke")] != before  # the name of a run has the commit of what it loads
 
@@ -100,25 +102,27 @@ def test_a_transfer_that_is_cut_off_is_told_and_gone_on_with(
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)  # the client waits a second before it tries again
     replica.cut_after = 100
-    refused(DataError, NOT_GIVEN, hub.fetch, "hf:lab/one")
-    assert _need(resolve("hf:lab/one"), {}).state == DOWNLOADABLE  # what has come is not taken for the whole
+    refused(DataError, NOT_GIVEN, hub.fetch_model, "hf:lab/one")
+    assert _requirement(resolve("hf:lab/one"), {}).state == DOWNLOADABLE  # what has come is not taken for the whole
     replica.cut_after = None
-    hub.fetch("hf:lab/one")
+    hub.fetch_model("hf:lab/one")
     folder = cache / "models--lab--one" / "snapshots" / COMMIT
     assert (folder / WEIGHTS).read_bytes() == (files / WEIGHTS).read_bytes()
 
 
 def test_a_full_disk_is_told_and_gone_on_with(replica: Replica, cache: Path, files: Path) -> None:
     with no_file_above((files / WEIGHTS).stat().st_size - 1):
-        refused(DataError, rf"one does not fit into {cache}: .*make room and call it again", hub.fetch, "hf:lab/one")
-    hub.fetch("hf:lab/one")
-    assert _need(resolve("hf:lab/one"), {}).state == HERE
+        refused(
+            DataError, rf"one does not fit into {cache}: .*make room and call it again", hub.fetch_model, "hf:lab/one"
+        )
+    hub.fetch_model("hf:lab/one")
+    assert _requirement(resolve("hf:lab/one"), {}).state == HERE
 
 
 # ------------------------------------------------------------------------------------------------- what a build reads
 def test_a_run_reads_the_cache_alone_and_notes_the_commit(cache: Path, home: Path, files: Path) -> None:
     replica_models.put_in_cache(cache, "lab/one", files, "a" * 40)
-    assert _need(resolve("hf:lab/one"), {}).state == HERE
+    assert _requirement(resolve("hf:lab/one"), {}).state == HERE
     read_by_the_tiny_study(home, "hf:lab/one", "hf:lab/other")
     run = start_run("count", profile="smoke", dataset="movie", seed=0)
     assert load_model("hf:lab/one").label_names

@@ -35,7 +35,7 @@ def wins() -> Mean:
 
 @pytest.fixture(scope="module")
 def rates(wins: Mean) -> pd.DataFrame:
-    return win_rates.table(wins, LENGTHS)
+    return win_rates.win_rate_table(wins, LENGTHS)
 
 
 def test_win_rates_are_shown_by_length_and_method_with_random_scores_last(rates: pd.DataFrame) -> None:

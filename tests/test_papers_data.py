@@ -17,7 +17,7 @@ from refusals import refused
 
 from faithbook.artifacts import registry
 from faithbook.sources import cifar, datasets, files, nli_sets, partial_sets, zhao_aletras_sets
-from faithbook.sources.near_duplicates import near_duplicates, words_of
+from faithbook.sources.near_duplicates import distinct_words, near_duplicates
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, DigestError, InputError
 
@@ -39,10 +39,10 @@ def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
     texts = drawn(150) + changed + [text.upper() + " !" for text in others[:20]]
     for threshold in (0.5, 0.7, 0.8, 0.9, 1.0):
         slow = [
-            i for i, text in enumerate(texts) for one in [words_of(text)]
+            i for i, text in enumerate(texts) for one in [distinct_words(text)]
             if any(
                 one == other if min(len(one), len(other)) < 4 else len(one & other) / len(one | other) >= threshold
-                for other in map(words_of, others)
+                for other in map(distinct_words, others)
             )
         ]  # fmt: skip
         assert near_duplicates(texts, others, threshold=threshold) == slow

@@ -244,7 +244,7 @@ def test_training_leaves_a_small_file_and_a_classifier_that_loads(model, trained
     assert changed == (set() if model == "head" else blocks - {"patch_embed.proj.weight"})
 
 
-PLAIN = load_file(encoder_file()) if files.is_here("vit-s14") else {}
+PLAIN = load_file(encoder_file()) if files.is_fetched("vit-s14") else {}
 PLAIN.pop("pos_embed", None)
 
 

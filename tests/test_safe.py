@@ -35,7 +35,17 @@ from faithbook.studies.safe import (
     trained_tables,
     trainings,
 )
-from faithbook.studies.safe.models import AGAINST, BASE, HEIGHT, Block, GridModel, Reading, drawn_block, inputs_of, some
+from faithbook.studies.safe.models import (
+    AGAINST,
+    BASE,
+    HEIGHT,
+    Block,
+    GridModel,
+    Reading,
+    drawn_block,
+    inputs_of_block,
+    some_conditions,
+)
 from faithlib.bounds import exact_bounds
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.perturb import Perturber
@@ -52,7 +62,9 @@ def answers(
     block: Block, sets: torch.Tensor, erasure: str = "clean", error: str = design.NEVER, way: str = design.NOWHERE
 ) -> np.ndarray:
     """p of the explained class for every set of features left, [B, R], as the library asks for it."""
-    perturber = Perturber(GridModel(Reading(block, erasure, error, way)), inputs_of(block), erase=grid.ERASE, target=0)
+    perturber = Perturber(
+        GridModel(Reading(block, erasure, error, way)), inputs_of_block(block), erase=grid.ERASE, target=0
+    )
     return perturber.keep(sets.expand(len(block), -1, -1)).numpy()
 
 
@@ -60,7 +72,7 @@ def answers(
 def test_the_committed_conditions_are_those_of_the_rule_and_no_more_than_declared() -> None:
     listed = design.conditions()
     pd.testing.assert_frame_equal(listed, design.listed_conditions())
-    assert len(listed) <= design.plan()["design"]["most"] == 400
+    assert len(listed) <= design.declared_plan()["design"]["most"] == 400
     assert listed.condition.is_unique
     assert not listed.duplicated(design.COLUMNS[1:]).any()
 
@@ -116,7 +128,7 @@ def test_a_model_errs_where_it_is_declared_to_and_says_what_it_is_declared_to(er
     usual, found = answers(block, sets), answers(block, sets, error=error, way="away")
     hit = np.abs(found - usual) > 1e-5
     assert not hit[:, 0].any()  # the whole input is never misread
-    np.testing.assert_allclose(found[hit], design.plan()["whither"]["away"][0], atol=1e-5)
+    np.testing.assert_allclose(found[hit], design.declared_plan()["whither"]["away"][0], atol=1e-5)
     gone = 1 - sets.numpy().mean(axis=1)
     by_amount = {
         "light": (gone > 0) & (gone <= 0.2),
@@ -139,7 +151,10 @@ def test_a_model_errs_where_it_is_declared_to_and_says_what_it_is_declared_to(er
 def test_erasures_leave_and_add_what_is_declared() -> None:
     block = small("single", 1)
     nothing, whole = torch.zeros(1, 6, dtype=torch.bool), torch.ones(1, 6, dtype=torch.bool)
-    empty = {erasure: answers(block, nothing, erasure=erasure)[0, 0] for erasure in design.plan()["erasures"]["levels"]}
+    empty = {
+        erasure: answers(block, nothing, erasure=erasure)[0, 0]
+        for erasure in design.declared_plan()["erasures"]["levels"]
+    }
     assert empty["clean"] == pytest.approx(BASE, abs=1e-5)
     assert empty["leaky"] == pytest.approx(BASE + 0.4 * HEIGHT, abs=1e-5)
     assert empty["drifts away"] == pytest.approx(BASE * 0.5, abs=1e-5)
@@ -152,7 +167,7 @@ def test_an_input_is_the_same_whatever_else_is_drawn() -> None:
     few = drawn_block(7, "or", 4, distractor=True, length=12, seeds=range(1), inputs=2)
     many = drawn_block(7, "or", 4, distractor=True, length=12, seeds=range(3), inputs=4)
     for name in ("groups", "weights", "scores", "codes", "trigger", "distractor"):
-        np.testing.assert_array_equal(getattr(few, name), getattr(some(many, np.array([0, 1])), name))
+        np.testing.assert_array_equal(getattr(few, name), getattr(some_conditions(many, np.array([0, 1])), name))
     with pytest.raises(UnknownNameError, match="xor"):
         small("xor", 2)
 
@@ -217,7 +232,7 @@ def test_a_condition_measured_alone_is_as_in_the_grid() -> None:
     listed = design.conditions()
     part = listed[listed.block == 4]
     metrics = ["comprehensiveness_eraser", "soft_nc", "lds", "srg"]
-    ((block, _),) = grid.blocks(part, range(1), 2)
+    ((block, _),) = grid.blocks_of_grid(part, range(1), 2)
     whole, _ = grid.measured(block, part, metrics, draws=1)
     alone, _ = grid.measured(block, part.iloc[[0, 5]], metrics, draws=1)
     name = part.condition.iloc[5]
@@ -389,11 +404,11 @@ def kept() -> choice.Means:
 
 def test_the_committed_values_are_of_every_condition_and_both_halves(kept: choice.Means) -> None:
     pd.testing.assert_frame_equal(kept.conditions, design.conditions())
-    assert list(kept.seeds) == list(range(design.plan()["design"]["seeds"]))
+    assert list(kept.seeds) == list(range(design.declared_plan()["design"]["seeds"]))
     assert set(kept.metrics) >= {"srg", "comprehensiveness_eraser", "saco", "soft_nc"}
     units = load_units("safe_grid", "full", reference=True)
     inputs = units.groupby(["condition", "seed"]).id.nunique()
-    assert (inputs == design.plan()["design"]["inputs_of_a_seed"]).all()
+    assert (inputs == design.declared_plan()["design"]["inputs_of_a_seed"]).all()
 
 
 def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_those_of_the_values(
@@ -425,13 +440,13 @@ def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_th
 def test_trained_models_are_asked_as_the_grid_asks() -> None:
     """On a closed-form model in a trained one's place."""
     block = small("or", 2, length=12, inputs=3)
-    marks, inputs = torch.from_numpy(block.truth), inputs_of(block)
+    marks, inputs = torch.from_numpy(block.truth), inputs_of_block(block)
     ids = [f"text-{b}" for b in range(len(block))]
     labels = torch.tensor([1, 2] * (len(block) // 2))
     scores = trained.explanations(marks, inputs.feature_mask, ids)
     again = trained.explanations(marks[[3]], inputs.feature_mask[[3]], [ids[3]])
     np.testing.assert_array_equal(scores[3], again[0])  # by the id, whatever stands beside it
-    quality = trained.qualities(scores, marks, inputs.feature_mask)
+    quality = trained.planted_qualities(scores, marks, inputs.feature_mask)
     assert (quality[:, 0] == 1).all()
     never = Classifier(
         GridModel(Reading(block, "clean", design.NEVER, design.NOWHERE)), None, ("a", "b", "c"), "closed"
@@ -449,7 +464,7 @@ def test_the_check_of_a_trained_model_says_where_it_errs(error: str, where: list
     block = small("or", 2, length=12, inputs=3)
     way = design.NOWHERE if error == design.NEVER else "away"  # to class 1, which is the taught one
     classifier = Classifier(GridModel(Reading(block, "clean", error, way)), None, ("a", "b", "c"), "closed form")
-    found = trained.errs(classifier, inputs_of(block), torch.from_numpy(block.truth), answer=1, erase=grid.ERASE)
+    found = trained.errs(classifier, inputs_of_block(block), torch.from_numpy(block.truth), answer=1, erase=grid.ERASE)
     assert found.groupby("amount").value.mean().loc[["10%", "45%", "75%"]].tolist() == where
 
 
@@ -464,7 +479,7 @@ def test_a_training_is_read_from_its_checkpoints_name() -> None:
         "model": "heavy-neither-l3-seed2", "error": "heavy", "taught": "neither", "encoder": trainings.ENCODERS["l3"],
         "seed": 2,
     }  # fmt: skip
-    declared = design.plan()["trained"]["errors"]
+    declared = design.declared_plan()["trained"]["errors"]
     assert {class_taught.error, neither.error, never.error} <= set(declared)
     refused(InputError, "dark-seed0 is not a planted model", trainings.Training.of, "dark-seed0")
 
@@ -567,7 +582,9 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     models = trained_tables.models_of(ranks)
     by_kind = ranks.groupby("modality").model.nunique()
     assert models.modality.value_counts().to_dict() == by_kind.to_dict()
-    order = [design.plan()["trained"]["errors"].index(error) for error in models[models.modality == "text"].error]
+    order = [
+        design.declared_plan()["trained"]["errors"].index(error) for error in models[models.modality == "text"].error
+    ]
     assert order == sorted(order)
     said = trained_tables.of_what_was_declared(models)
     assert f"Measured are {by_kind['text']} text and {by_kind['vision']} image models" in said

@@ -79,7 +79,7 @@ def test_readings_may_choose_otherwise(rank: Means) -> None:
 
 def choices() -> pd.DataFrame:
     """Three cases of a choice, as `choice.choices` has them."""
-    prices = design.plan()["choice"]["prices"]
+    prices = design.declared_plan()["choice"]["prices"]
     case = {"erasure": choice.UNKNOWN, "reasons": choice.ANY, "answer": choice.HOLDS, "runner-up": "cheap"}
     case |= {"is safe": True, "reported": 0.7, "low": 0.65, "high": 0.75, "worst": "light", "design": ""}
     rows = [case | {"price": price, "metric": "bold"} for price in (prices[0], max(prices))]
@@ -88,7 +88,7 @@ def choices() -> pd.DataFrame:
 
 
 def test_a_case_without_a_price_is_the_one_at_any_price() -> None:
-    prices = design.plan()["choice"]["prices"]
+    prices = design.declared_plan()["choice"]["prices"]
     assert choice.of_case(choices(), choice.UNKNOWN, choice.ANY).price == max(prices)
     assert choice.of_case(choices(), choice.UNKNOWN, choice.ANY, price=prices[0]).price == prices[0] < max(prices)
     assert choice.of_case(choices(), choice.KNOWN, choice.ANY).metric == "steady"
@@ -128,7 +128,7 @@ def test_the_last_block_stands_beside_all_truths_and_the_lowest(rank: Means) -> 
     assert table.loc["bold", "the same error, all truths"] == third
     assert table.loc["cheap", "lowest of all errors"] == wide.loc["cheap", show.LOWEST]
     assert set(map_tables.FACTORS.values()) <= set(table.columns)
-    assert len(map_tables.FACTORS) == len(design.plan()["whither"])
+    assert len(map_tables.FACTORS) == len(design.declared_plan()["whither"])
 
 
 def test_what_other_pages_quote_has_every_cell_of_the_map_and_every_case(rank: Means) -> None:
@@ -169,7 +169,7 @@ def test_the_result_names_what_is_safe_and_what_the_rule_chooses(rank: Means) ->
 
 
 def test_advice_has_every_case(rank: Means) -> None:
-    chosen, limit = choices(), design.plan()["choice"]["prices"][0]
+    chosen, limit = choices(), design.declared_plan()["choice"]["prices"][0]
     more = chosen.iloc[:1].assign(erasure=choice.ADVERSARIAL, metric="cheap", **{"is safe": False})
     single = more.assign(reasons=choice.SINGLE, metric="steady", reported=0.8)
     said = map_tables.advice(pd.concat([chosen, more, single]))

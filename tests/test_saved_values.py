@@ -15,7 +15,7 @@ import pytest
 from refusals import refused
 from tiny import commit, finish
 
-from faithbook.engine.plan import part_of, plan
+from faithbook.engine.plan import plan, share_of
 from faithbook.engine.run import load_units
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.judge import reference as committed
@@ -202,7 +202,7 @@ def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed
         return run_of(home, f"{dataset}_{number}_{parts}", parameters=of(dataset, part=number, parts=parts))
 
     def films() -> list[tuple[int, int]]:
-        return [part_of(one) for one in there(committed_reference, "film")]
+        return [share_of(one) for one in there(committed_reference, "film")]
 
     add([part(2, 3)])
     add([part(1, 3), home / "elsewhere" / "film_2_3"])

@@ -16,7 +16,7 @@ from faithbook.sources import files, images, object_scenes
 from faithbook.sources.object_scenes import where_it_points
 from faithlib.errors import DataError, InputError
 
-HERE = files.is_here("stamps")
+HERE = files.is_fetched("stamps")
 PER_CLASS = 4
 GREY = (200, 40, 40)
 

@@ -19,7 +19,7 @@ from tiny import OF_STUDY, REPOSITORY, finish
 
 from faithbook.engine import digests, machine
 from faithbook.engine.digests import Library, tree_digest
-from faithbook.engine.pages import contents, page, stage
+from faithbook.engine.pages import contents, page_of, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.run import load, load_manifests, start_run
 from faithbook.engine.studies import entry_of, notebooks, reads_of, settings_of, studies
@@ -250,7 +250,7 @@ def optional(home: Path, datasets: str, data: str, sources: str) -> Path:
 def test_data_sets_that_are_on_this_machine_go_before_the_others(home: Path) -> None:
     data = (
         '[data]\nmovie = ["words"]\nbbc = ["words"]\nown = ["mine"]\ntheirs = ["others"]\n'
-        '[instead]\ntheirs = ["half", "rest"]\n'
+        '[fallback]\ntheirs = ["half", "rest"]\n'
     )
     sources = '[mine]\nkind = "manual"\n[half]\nfile = "h"\nsha256 = "3"\n[rest]\nfiles = {"r" = "4", "s" = "5"}\n'
     found = 'on_this_machine(["own", "theirs"], lambda dataset: ["local:text/own-seed0"] * (dataset == "own"))'
@@ -643,7 +643,7 @@ def test_a_section_has_one_bar_that_opens_code_and_bookkeeping_none(home: Path) 
             cell |= {"cell_type": "code", "execution_count": 1, "outputs": outputs}
         cells.append(cell)
     executed(job, *cells)
-    made = json.loads(page(job))["cells"]
+    made = json.loads(page_of(job))["cells"]
     tags = [cell["metadata"]["tags"] for cell in made if cell["cell_type"] == "code"]
     none, bar = ["remove-input"], ["hide-input"]
     assert tags == [["remove-cell"], none, bar, none, none, bar, none]
@@ -654,7 +654,7 @@ def test_numbers_that_a_page_shows_have_minus_signs_and_code_has_hyphens(home: P
     shown = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": "-0.12 [-0.20, -0.04], `x = -1`"}}
     cell = {"id": "c", "metadata": {}, "source": "f(-1)", "cell_type": "code", "execution_count": 1}
     executed(job, cell | {"outputs": [shown]})
-    (made,) = json.loads(page(job))["cells"]
+    (made,) = json.loads(page_of(job))["cells"]
     assert "".join(made["source"]) == "f(-1)"
     assert "".join(made["outputs"][0]["data"]["text/markdown"]) == "−0.12 [−0.20, −0.04], `x = -1`"
 

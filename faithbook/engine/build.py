@@ -304,7 +304,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
             env={
                 **os.environ,
                 **of_all_jobs,
-                machine.RUN: json.dumps({**devices.shared(), **started} if is_local else {}),
+                machine.RUN: json.dumps({**devices.shared_gpus(), **started} if is_local else {}),
             },
         )
         try:

@@ -40,7 +40,7 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
 
 
-def shared() -> dict[str, list[str]]:
+def shared_gpus() -> dict[str, list[str]]:
     """What a build hands on to its jobs of the GPUs that they share."""
     return {DEVICES: visible()}
 

@@ -79,7 +79,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
         if job.kind in PAGE_KINDS and repository() and not _is_public(job):
             files[Path(f"{job.notebook}.ipynb")] = _not_public(job)
         elif job.kind in PAGE_KINDS:
-            files[Path(f"{job.notebook}.ipynb")] = without_links(page(job), left_out)
+            files[Path(f"{job.notebook}.ipynb")] = without_links(page_of(job), left_out)
             for path in public_files(job):
                 files[Path(job.notebook, path.name)] = path.read_bytes()
         else:
@@ -189,7 +189,7 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def page(job: Job) -> bytes:
+def page_of(job: Job) -> bytes:
     """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids,
     minus signs before negative numbers.
 
@@ -285,7 +285,7 @@ def single_page(job: Job) -> Path:
     for path in public_files(job):
         _write(folder / job.notebook / path.name, path.read_bytes())
     source = folder / f"{job.notebook}.ipynb"
-    _write(source, page(job))
+    _write(source, page_of(job))
     made = _sphinx(source, root() / "_config.yml", folder, folder / "sphinx.log")
     return made / "_page" / job.notebook / "html" / f"{job.notebook}.html"
 

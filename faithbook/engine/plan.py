@@ -182,7 +182,7 @@ def shows_runs(notebook: str) -> bool:
     return not computed.isdisjoint(reads_of(entry))
 
 
-def part_of(parameters: Mapping[str, Any]) -> tuple[int, int]:
+def share_of(parameters: Mapping[str, Any]) -> tuple[int, int]:
     """Which part of how many these parameters ask for: (1, 1) is all. InputError for a part that there is not."""
     part, parts = parameters.get(PART, 1), parameters.get(PARTS, 1)
     if not 1 <= part <= parts:
@@ -236,7 +236,7 @@ class _Planner:
             wanted = {"profile": self.profile.name, **wanted}
         parameters = checked_parameters(source, wanted)
         # Part 1 of 1 is the whole, and usual values say nothing: what is the same must have the same id.
-        if part_of(parameters) == (1, 1):
+        if share_of(parameters) == (1, 1):
             parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
         parameters = {key: value for key, value in parameters.items() if not _is_usual(key, value)}
         entry = entry_of(name)

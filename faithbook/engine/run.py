@@ -61,8 +61,8 @@ from faithbook.engine.plan import (
     from_specification,
     make_job,
     notebook_parameters,
-    part_of,
     plan,
+    share_of,
 )
 from faithbook.engine.studies import entry_of, reads_of
 from faithbook.engine.study import Settings
@@ -253,7 +253,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
             f"which must be start_run({source.stem!r}, {', '.join(sorted(expected))})"
         )
     _refuse_injected_strangers(expected)
-    share = part_of(all_parameters)
+    share = share_of(all_parameters)
     global _any_settings
     _any_settings = all_parameters.get(VALUES, REFERENCE) != REFERENCE
     if planned:  # the build has planned this run

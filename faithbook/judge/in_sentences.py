@@ -362,7 +362,7 @@ def reason(line: Mapping[Any, Any]) -> str:
     rule = analysis_plan.rule(str(one["id"]))
     said = str(one["reason"] or "")
     if rule.rule == "whole":
-        return wording.listed(rule, said, str(one["evidence"] or ""))
+        return wording.in_a_list(rule, said, str(one["evidence"] or ""))
     if rule.rule in OF_PARTS and isinstance(rule.k, int) and (parts := one["parts"] or 0) and parts < rule.k:
         return f"the claim needs {rule.k} comparisons that hold, and we have {parts} in all"
     if lacking := [

@@ -26,7 +26,7 @@ from faithbook.access import require
 from faithbook.artifacts import FEW
 from faithbook.engine.machine import is_clean, uncommitted
 from faithbook.engine.pages import BOARD, mirror
-from faithbook.engine.plan import MANIFEST, find_notebook, notebook_parameters, part_of, plan, slug_of
+from faithbook.engine.plan import MANIFEST, find_notebook, notebook_parameters, plan, share_of, slug_of
 from faithbook.engine.studies import shareable, study_names
 from faithbook.engine.study import PART, PARTS
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
@@ -188,7 +188,7 @@ def _is_few_of(few: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
 
 def _parts(run: Mapping[str, Any]) -> int:
     """The number of runs among which the inputs of this one are shared out."""
-    return part_of(run["parameters"])[1]
+    return share_of(run["parameters"])[1]
 
 
 def _is_of(name: Path, run: Mapping[str, Any]) -> bool:

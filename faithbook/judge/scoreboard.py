@@ -249,7 +249,7 @@ def _statements_unseen(name: str, row: Mapping[str, str]) -> str:
     reason = row.get("reason", "")
     if row["decision"] not in (UNDECIDED, MIXED) or not reason or (rule := analysis_plan.rule(name)).rule != "whole":
         return ""
-    return wording.in_sentences(rule, reason, row["evidence"])
+    return wording.statements_in_sentences(rule, reason, row["evidence"])
 
 
 def _as_text(row: pd.Series | pd.DataFrame) -> dict[str, str]:

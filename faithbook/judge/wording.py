@@ -41,16 +41,16 @@ def by_name(rule: Rule, said: str, evidence: str) -> dict[str, str]:
     return {name: display_label(decision, evidence) for name, decision in decided.items()}
 
 
-def listed(rule: Rule, said: str, evidence: str) -> str:
+def in_a_list(rule: Rule, said: str, evidence: str) -> str:
     """The decisions in a list, for a cell: `the direction: holds; the size: undecided`."""
     found = by_name(rule, said, evidence)
     return "; ".join(f"{STATEMENTS.get(name, name)}: {word}" for name, word in found.items())
 
 
-def in_sentences(rule: Rule, said: str, evidence: str) -> str:
+def statements_in_sentences(rule: Rule, said: str, evidence: str) -> str:
     """The decisions as sentences.
 
-    >>> in_sentences(analysis_plan.rule("saco_c03"), "direction: undecided; size: nothing to test", "")
+    >>> statements_in_sentences(analysis_plan.rule("saco_c03"), "direction: undecided; size: nothing to test", "")
     'The direction is undecided. For the size there is nothing to test.'
     """
     found = by_name(rule, said, evidence)

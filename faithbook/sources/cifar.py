@@ -87,7 +87,7 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
     Raises DataError for a part without images, a folder that is named as no class, a file that is not an image or none
     of 32 x 32 pixels.
     """
-    place = folder_of(name) / part
+    place = folder_of_archive(name) / part
     classes = sorted(folder for folder in place.iterdir() if folder.is_dir()) if place.is_dir() else []
     files = [
         (file, folder.name) for folder in classes for file in sorted(folder.iterdir()) if not file.name.startswith(".")
@@ -112,7 +112,7 @@ def read_few(name: str) -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
     return pixels, tuple(int(match.group(2)) for match in matches)
 
 
-def folder_of(name: str) -> Path:
+def folder_of_archive(name: str) -> Path:
     """Where the set's images lie as files, if they do."""
     return sources()[f"{name}-folder"].path.parent
 

@@ -49,7 +49,7 @@ def marked_excerpts(data: Dataset, n: int, *, size: int) -> list[Excerpt]:
     return excerpts
 
 
-def marked_words(data: Dataset, row: int) -> list[bool]:
+def words_within(data: Dataset, row: int) -> list[bool]:
     """Which words of a text, or of text and pair together, people marked: those inside a marked span."""
     if data.rationales is None:
         raise InputError(f"{data.name} has no highlights: use 'pair', 'reviews', 'esnli' or a planted data set")
@@ -58,7 +58,7 @@ def marked_words(data: Dataset, row: int) -> list[bool]:
 
 
 def _excerpt(data: Dataset, row: int, size: int) -> Iterator[Excerpt]:
-    spans, marked = split_words(data.wholes[row]), marked_words(data, row)
+    spans, marked = split_words(data.wholes[row]), words_within(data, row)
     if not any(marked):
         return
     if data.pairs is not None:

@@ -95,7 +95,7 @@ def files_of(name: str) -> list[Source]:
     return listed
 
 
-def is_here(name: str) -> bool:
+def is_fetched(name: str) -> bool:
     """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
     require(name.partition(":")[0])
     return all(source.path.exists() for source in files_of(name))

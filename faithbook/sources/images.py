@@ -37,7 +37,7 @@ from torch import nn
 from faithbook.access import remembered, require
 from faithbook.paths import checked_root
 from faithbook.sources import cifar, object_scenes, planted
-from faithbook.sources.files import data_folder, fetch, is_here, package_member, read_member
+from faithbook.sources.files import data_folder, fetch, is_fetched, package_member, read_member
 from faithbook.sources.reserve import check_sample, check_size, sampled_rows
 from faithbook.sources.splits import Rows, sampled, seeded, stable_hash
 from faithbook.sources.zhao_aletras_sets import read_table, read_text
@@ -276,12 +276,12 @@ def digest_of_ids(ids: Sequence[str]) -> str:
 def _cifar(name: str, split: str) -> Pictures:
     """The set's folder of images where there is one, its official archive otherwise."""
     part = "test" if split in ("test", "held_out") else "train"
-    if not is_here(f"{name}-folder"):
+    if not is_fetched(f"{name}-folder"):
         pixels, labels = cifar.read_archive(name, part)
         dev = 5000
     else:
         # Who has some of the training images has to say which are dev: the first by hash are others in another set.
-        own_dev = (cifar.folder_of(name) / "dev").is_dir()
+        own_dev = (cifar.folder_of_archive(name) / "dev").is_dir()
         pixels, labels = cifar.read_folder(name, split if own_dev and part == "train" else part)
         dev = 5000
         if own_dev:

@@ -30,7 +30,7 @@ def near_duplicates(texts: Sequence[str], others: Sequence[str], *, threshold: f
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold {threshold}: expected a similarity above 0, at most 1")
-    ours, theirs = list(map(words_of, texts)), list(map(words_of, others))
+    ours, theirs = list(map(distinct_words, texts)), list(map(distinct_words, others))
     common = Counter(word for words in [*ours, *theirs] for word in words)
 
     def rarest(words: frozenset[str]) -> list[str]:
@@ -50,7 +50,7 @@ def near_duplicates(texts: Sequence[str], others: Sequence[str], *, threshold: f
     return near
 
 
-def words_of(text: str) -> frozenset[str]:
+def distinct_words(text: str) -> frozenset[str]:
     """The different words of a text, case aside."""
     return frozenset(_WORD.findall(text.casefold()))
 

@@ -12,7 +12,7 @@ from faithbook.sources.images import load_pictures
 from faithbook.sources.reserve import FILE, IMAGES, TEXTS, ids_digest, measured_ids, ranges_of
 
 
-def row_of(name: str, ids: Sequence[str], measured: Collection[str]) -> dict[str, str]:
+def reserve_row(name: str, ids: Sequence[str], measured: Collection[str]) -> dict[str, str]:
     """The row of a data set in the file: its rows without those that are measured."""
     rows = [row for row, key in enumerate(ids) if key not in measured]
     return {
@@ -31,7 +31,7 @@ def made_again(names: Iterable[str]) -> list[dict[str, str]]:
     made = []
     for name in names:
         whole = load_pictures(name, sample="all") if name in IMAGES else load_dataset(name, sample="all")
-        made.append(row_of(name, whole.ids, measured))
+        made.append(reserve_row(name, whole.ids, measured))
     return made
 
 

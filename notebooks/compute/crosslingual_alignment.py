@@ -30,7 +30,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
 from faithbook.sources.datasets import load_parallel
-from faithbook.sources.files import is_here
+from faithbook.sources.files import is_fetched
 from faithbook.sources.tokenise import Pair
 from faithbook.studies.crosslingual.gold import link_counts, load_gold
 from faithbook.studies.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
@@ -67,7 +67,7 @@ GOLD = {"bible": "el", "rwth": "de", "xlwa": "bg"}  # with the language beside E
 LINKS = {"mutual argmax": mutual_argmax, "softmax": softmax_links}
 
 counts = []
-available = [name for name in GOLD if is_here(name) or name == "bible"]
+available = [name for name in GOLD if is_fetched(name) or name == "bible"]
 for name in tqdm(available, desc="gold"):
     gold = load_gold(name, n=settings["gold_sentences"])
     links_of = {

@@ -50,7 +50,7 @@ chosen = listed[(listed.block < settings["blocks"] - 1) | (listed.block == liste
 
 # %%
 by_input, together = [], []
-parts = grid.blocks(chosen, range(settings["seeds"]), settings["inputs"])
+parts = grid.blocks_of_grid(chosen, range(settings["seeds"]), settings["inputs"])
 for block, part in tqdm(parts, total=chosen.block.nunique(), desc="blocks"):
     found, beside = grid.measured(block, part, metrics, draws=settings["draws"])
     by_input.append(found)
@@ -65,7 +65,7 @@ run.save_units(as_units(together, seed="seed", keys=["condition"]), "beside")
 # Rows of the model that the library runs for one metric alone, per explanation.
 
 # %%
-spent = grid.prices(metrics, draws=settings["draws"], features=design.plan()["outcomes"]["price_at"])
+spent = grid.prices(metrics, draws=settings["draws"], features=design.declared_plan()["outcomes"]["price_at"])
 prices = pd.DataFrame({"metric": spent.keys(), "rows": spent.values()})
 run.save_units(
     as_units(prices.assign(input="one", method=prices.metric).drop(columns="metric"), seed=0, metrics=["rows"]),

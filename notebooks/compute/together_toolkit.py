@@ -32,7 +32,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
-from faithbook.sources.excerpts import gold_of, marked_words
+from faithbook.sources.excerpts import gold_of, words_within
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.tokenise import split_words
 from faithbook.studies.together.evalxnlp_methods import partition_shap
@@ -81,7 +81,7 @@ inputs = TextInputs.from_texts(
 ).to(device)
 labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))[order]
 right = Perturber(network, inputs).predicted.cpu() == labels
-gold = None if data.rationales is None else gold_of(inputs, [marked_words(data, i) for i in order])
+gold = None if data.rationales is None else gold_of(inputs, [words_within(data, i) for i in order])
 usable = right.clone()
 if gold is not None:
     usable &= gold.any(dim=1) & (inputs.feature_mask.cpu() & ~gold).any(dim=1)

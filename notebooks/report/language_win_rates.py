@@ -34,7 +34,7 @@ if available:
     texts = page.measure("language_erasures", parts=["texts"], over=["length", "metric"], prepare=win_rates.by_length)
     wins = page.quantity("method", "erasure", "length", metric=win_rates.SIDE)
     lengths = [length for length in ("short", "long") if length in measured.levels("length")]
-    rates = win_rates.table(wins, lengths)
+    rates = win_rates.win_rate_table(wins, lengths)
     page.quote("lm_wins", win_rates.quoted(wins, lengths))
 
 page.in_short(lambda: win_rates.in_short(wins, rates, lengths) if available else WITHOUT_MODEL)

@@ -20,7 +20,7 @@ from faithbook.studies.safe import across_models, compared_tables, design
 page = start_page("safe_models", profile, values=values, paper=published.OUR_OWN)
 closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed"], n_resamples=1)
 released = page.measure("safe_compared", over=["dataset", "metric"], parts=["released"], n_resamples=1)
-plan = design.plan()
+plan = design.declared_plan()
 of_scores = closed.frame[closed.frame.metric != "quality"]
 spreads = compared_tables.spreads_of(of_scores)
 apart = across_models.random_apart(released.frame, replicates=plan["intervals"]["replicates"])

@@ -91,7 +91,7 @@ def with_each_erasure(plausibility: Callable[..., Comparison]) -> dict[str, Comp
 
 
 # -------------------------------------------------------------------------------------------------------------- readers
-def table(wins: Wins, lengths: Sequence[str]) -> pd.DataFrame:
+def win_rate_table(wins: Wins, lengths: Sequence[str]) -> pd.DataFrame:
     """All win rates: method, erasure, length, estimate with its ends, n."""
     cells = {cell: wins(*cell) for cell in product((*METHODS, RANDOM), ERASURES, lengths)}
     return listed(cells, ["method", "erasure", "length"])

@@ -69,7 +69,7 @@ def comparable(low: float, high: float) -> str:
     >>> comparable(0.0, 0.1), comparable(0.1, 0.4), comparable(0.5, 0.6)
     ('yes', 'undecided', 'no')
     """
-    most = design.plan()["comparing"]["spread"]
+    most = design.declared_plan()["comparing"]["spread"]
     if high <= most:
         return "yes"
     return "no" if low > most else "undecided"

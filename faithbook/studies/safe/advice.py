@@ -29,7 +29,7 @@ def case_in_words(erasure: str, reasons: str, price: float) -> str:
     >>> case_in_words("unknown", "any", 12), case_in_words("known", "any", 10000)
     ('unknown, any, 12 calls', 'known, any, any price')
     """
-    limit = "any price" if price >= max(design.plan()["choice"]["prices"]) else f"{price:.0f} calls"
+    limit = "any price" if price >= max(design.declared_plan()["choice"]["prices"]) else f"{price:.0f} calls"
     return f"{erasure}, {reasons}, {limit}"
 
 
@@ -47,7 +47,7 @@ def decisions(
         for row in chosen.to_dict("records")
     }
     of_metric = lowest.set_index("metric")
-    safe_from = design.plan()["choice"]["safe_from"]
+    safe_from = design.declared_plan()["choice"]["safe_from"]
     rows = []
     for need in needs.to_dict("records"):
         metric, rests_on = str(need["metric"]), str(need["rests_on"])

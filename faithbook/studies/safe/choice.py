@@ -108,7 +108,7 @@ def errors_of(case: str) -> list[str]:
     if case == KNOWN:
         return [design.NEVER]
     if case == UNKNOWN:
-        return list(design.plan()["choice"]["unknown_errors"])
+        return list(design.declared_plan()["choice"]["unknown_errors"])
     return design.kinds_of_error()
 
 
@@ -117,7 +117,7 @@ def conditions_of(means: Means, case: str, reasons: str, *, without: str = "") -
     kinds = [kind for kind in errors_of(case) if kind != without]
     rows = means.conditions.error.isin(kinds).to_numpy()
     if reasons == SINGLE:
-        rows = rows & means.conditions.truth.isin(design.plan()["choice"]["single_words"]).to_numpy()
+        rows = rows & means.conditions.truth.isin(design.declared_plan()["choice"]["single_words"]).to_numpy()
     return rows
 
 
@@ -147,7 +147,7 @@ def safety(means: Means, case: str, reasons: str, *, without: str = "", replicat
     said otherwise (none where a metric is chosen only)."""
     part = means.only(conditions_of(means, case, reasons, without=without))
     kinds = [kind for kind in errors_of(case) if kind in set(part.conditions.error)]
-    number = design.plan()["intervals"]["replicates"] if replicates is None else replicates
+    number = design.declared_plan()["intervals"]["replicates"] if replicates is None else replicates
     by_kind_and_replicate = part.replicated("error", kinds, replicates=number)
     return Safety(means.metrics, kinds, part.by("error", kinds), by_kind_and_replicate)
 
@@ -157,7 +157,7 @@ def chosen(found: Safety, prices: Mapping[str, float], most: float) -> list[str]
 
     Of those within `level` of the safest the cheapest is chosen, of equal price the safer.
     """
-    level = design.plan()["choice"]["level"]
+    level = design.declared_plan()["choice"]["level"]
     estimate = dict(zip(found.metrics, found.estimate, strict=True))
     affordable = [name for name in found.metrics if prices[name] <= most]
     best = max(estimate[name] for name in affordable)
@@ -174,7 +174,7 @@ def choices(rank: Means, untouched: Means, prices: Mapping[str, float]) -> pd.Da
     seeds) and the difference to it with interval; the `answer`; whether it `is safe`; the `worst` kind of error; and
     `design`, why it may owe its place to the grid.
     """
-    declared = design.plan()["choice"]
+    declared = design.declared_plan()["choice"]
     rows = []
     for case in (KNOWN, UNKNOWN, ADVERSARIAL):
         for reasons in (SINGLE, ANY):
@@ -229,7 +229,7 @@ def _answer(low: float, high: float, level: float) -> str:
 
 def by_design(found: Safety, untouched: Means, name: str, other: str) -> str:
     """Why a metric may owe its place to the grid alone, in words; empty where neither declared sign is there."""
-    declared = design.plan()
+    declared = design.declared_plan()
     first, second = (found.metrics.index(metric) for metric in (name, other))
     reasons = []
     lead = {}
@@ -255,7 +255,7 @@ def by_design(found: Safety, untouched: Means, name: str, other: str) -> str:
 def left_out(rank: Means, prices: Mapping[str, float], *, reasons: str = ANY) -> pd.DataFrame:
     """The adversarial choice at any price without one kind of error, and how it does on that kind: one row per kind,
     with the rank correlation there on the reporting seeds and how far below the best metric there it is."""
-    most = max(design.plan()["choice"]["prices"])
+    most = max(design.declared_plan()["choice"]["prices"])
     rows = []
     after = safety(rank.half(REPORT), ADVERSARIAL, reasons)
     for kind in design.kinds_of_error():
@@ -285,7 +285,9 @@ def by_kind(means: Means, kinds: Iterable[str]) -> pd.DataFrame:
     """Mean and interval by kind of error and metric, a row each."""
     levels = list(kinds)
     found = means.by("error", levels)
-    low, high = interval(means.replicated("error", levels, replicates=design.plan()["intervals"]["replicates"]))
+    low, high = interval(
+        means.replicated("error", levels, replicates=design.declared_plan()["intervals"]["replicates"])
+    )
     rows = [
         {"error": kind, "metric": name, "estimate": found[k, m], "low": low[k, m], "high": high[k, m]}
         for k, kind in enumerate(levels)
@@ -298,4 +300,4 @@ def not_survived(report: Means) -> list[str]:
     """The kinds of error that no metric survives: the upper end of no interval reaches `safe_from`."""
     table = by_kind(report, design.kinds_of_error())
     best = table.groupby("error", sort=False).high.max()
-    return [str(kind) for kind in best.index[best < design.plan()["choice"]["safe_from"]]]
+    return [str(kind) for kind in best.index[best < design.declared_plan()["choice"]["safe_from"]]]

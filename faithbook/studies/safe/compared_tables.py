@@ -32,7 +32,7 @@ SCORES = {
 
 def spreads_of(scores: pd.DataFrame) -> pd.DataFrame:
     """How far apart the models of each family are, by score and explainer; `scores`: values of single inputs."""
-    replicates = design.plan()["intervals"]["replicates"]
+    replicates = design.declared_plan()["intervals"]["replicates"]
     frames = []
     for family in across_models.FAMILIES:
         part = scores[scores.family == family]
@@ -63,7 +63,7 @@ def spreads_in_words(spreads: pd.DataFrame) -> pd.DataFrame:
 def dots_by_family(spreads: pd.DataFrame) -> Drawn:
     """How far apart models are, one panel per family; dotted: the declared limit."""
     drawn = spreads.assign(estimate=spreads.apart, panel=spreads.family.map(FAMILIES), row=spreads.metric.map(SCORES))
-    layout = Layout(panel="panel", series="method", mark=design.plan()["comparing"]["spread"], width=8.5)
+    layout = Layout(panel="panel", series="method", mark=design.declared_plan()["comparing"]["spread"], width=8.5)
     return dot_plot(drawn[["panel", "method", "row", "estimate", "low", "high"]], "apart", layout=layout)
 
 

@@ -25,7 +25,7 @@ _TODAY = ("or", 2, False, 12, "clean")
 
 
 @remembered
-def plan() -> dict[str, Any]:
+def declared_plan() -> dict[str, Any]:
     """The declared plan."""
     require(_PLAN)
     declared: dict[str, Any] = tomllib.loads((root() / _PLAN).read_text(encoding="utf-8"))
@@ -34,12 +34,12 @@ def plan() -> dict[str, Any]:
 
 def kinds_of_error() -> list[str]:
     """The kinds of error, the model that never errs first."""
-    return [NEVER, *plan()["errors"]["by_amount"], *plan()["errors"]["by_content"]]
+    return [NEVER, *declared_plan()["errors"]["by_amount"], *declared_plan()["errors"]["by_content"]]
 
 
 def truths() -> list[tuple[str, int, bool]]:
     """Every truth: its kind, its number of features, whether there is a distractor."""
-    declared = plan()["truths"]
+    declared = declared_plan()["truths"]
     plain = [(kind, size, False) for kind, sizes in declared.items() if kind != "with_distractor" for size in sizes]
     distracted = [name.rpartition("-") for name in declared["with_distractor"]]
     return plain + [(kind, int(size), True) for kind, _, size in distracted]
@@ -52,7 +52,7 @@ def listed_conditions() -> pd.DataFrame:
     >>> len(listed), listed.block.nunique(), listed.error.nunique()
     (395, 35, 8)
     """
-    declared = plan()
+    declared = declared_plan()
     errors, ways = kinds_of_error()[1:], list(declared["whither"])
     attacks = list(itertools.product(range(len(errors)), range(len(ways))))
     rows: list[list[object]] = []
@@ -89,6 +89,6 @@ def conditions() -> pd.DataFrame:
     """
     require(_LIST)
     listed = pd.read_csv(root() / _LIST)
-    if len(listed) > plan()["design"]["most"]:
-        raise DataError(f"{_LIST} lists {len(listed)} conditions, the plan allows {plan()['design']['most']}")
+    if len(listed) > declared_plan()["design"]["most"]:
+        raise DataError(f"{_LIST} lists {len(listed)} conditions, the plan allows {declared_plan()['design']['most']}")
     return listed

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from faithbook.studies.safe import design, outcomes
-from faithbook.studies.safe.models import Block, GridModel, Reading, drawn_block, inputs_of
+from faithbook.studies.safe.models import Block, GridModel, Reading, drawn_block, inputs_of_block
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, LOWER
 from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate
 from faithlib.metric_names import MetricName
@@ -50,7 +50,7 @@ def values_of(reading: Reading, metrics: Sequence[str], *, draws: int) -> Floats
         asked = list(dict.fromkeys([*known, "aopc_morf", "aopc_lerf"]))
     table = evaluate(
         GridModel(reading),
-        inputs_of(block),
+        inputs_of_block(block),
         methods=methods,
         metrics=cast(list[MetricName], asked),
         settings=MetricSettings(erase=ERASE, draws=draws),
@@ -75,12 +75,12 @@ def prices(metrics: Sequence[str], *, draws: int, features: int) -> dict[str, fl
     for name in metrics:
         asked = cast(list[MetricName], [name] if name in DIRECTIONS else ["aopc_morf", "aopc_lerf"])
         settings = MetricSettings(erase=ERASE, draws=draws)
-        counted = count_rows(model, inputs_of(block), methods={"one": scores}, metrics=asked, settings=settings)
+        counted = count_rows(model, inputs_of_block(block), methods={"one": scores}, metrics=asked, settings=settings)
         found[name] = counted.together / len(block) - 1
     return found
 
 
-def blocks(listed: pd.DataFrame, seeds: range, inputs: int) -> Iterator[tuple[Block, pd.DataFrame]]:
+def blocks_of_grid(listed: pd.DataFrame, seeds: range, inputs: int) -> Iterator[tuple[Block, pd.DataFrame]]:
     """Each block with its conditions, the model that never errs first."""
     for number, part in listed.groupby("block", sort=True):
         first = part.iloc[0]
@@ -103,7 +103,7 @@ def measured(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The outcomes of a block's conditions: one row per condition, input, metric and outcome; and, for each condition,
     metric and half of the seeds, the means of what is looked at only together (other qualities, untouched inputs)."""
-    clear = design.plan()["outcomes"]["clear_pair"]
+    clear = design.declared_plan()["outcomes"]["clear_pair"]
     qualities = outcomes.qualities(block)
     main = qualities[outcomes.MAIN]
     twin: Floats | None = None

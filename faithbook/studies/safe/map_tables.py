@@ -102,7 +102,7 @@ def in_last_block(report: Means, wide: pd.DataFrame, table: pd.DataFrame) -> pd.
     means = pd.DataFrame(np.nanmean(part.values, axis=1), index=list(condition), columns=part.metrics)[list(wide.index)]
     third = table[table.error == "third"].set_index("metric").estimate
     columns: dict[str, Any] = {"metric": wide.index, "never errs": means.loc[design.NEVER].to_numpy()}
-    for way in design.plan()["whither"]:
+    for way in design.declared_plan()["whither"]:
         columns[FACTORS[f"whither: {way}"]] = means.loc[way].to_numpy()
     columns["the same error, all truths"] = third[wide.index].to_numpy()
     columns["lowest of all errors"] = wide[show.LOWEST].to_numpy()
@@ -200,7 +200,7 @@ def by_reading(
     rows = []
     for reading, means in readings.items():
         found, report = (choice.safety(means.half(half), ADVERSARIAL, ANY, replicates=0) for half in (CHOOSE, REPORT))
-        first = choice.chosen(found, prices, max(design.plan()["choice"]["prices"]))[0]
+        first = choice.chosen(found, prices, max(design.declared_plan()["choice"]["prices"]))[0]
         lowest = dict(zip(report.metrics, report.estimate, strict=True))
         at_feature = report.by_kind[report.kinds.index("feature")]
         rows.append(
@@ -229,7 +229,7 @@ def in_short(table: pd.DataFrame, lowest: pd.DataFrame, chosen: pd.DataFrame, *,
         if safe
         else "No metric is safe against every error that we tried."
     )
-    another = _ANOTHER[main.answer].format(rounded(design.plan()["choice"]["level"], 2))
+    another = _ANOTHER[main.answer].format(rounded(design.declared_plan()["choice"]["level"], 2))
     how_safe = "safe" if free["is safe"] else "the least bad"
     return (
         f"**{first}** As long as errors are not made on purpose, **{label(free.metric)}** is {how_safe}: its lowest "
@@ -243,12 +243,12 @@ def in_short(table: pd.DataFrame, lowest: pd.DataFrame, chosen: pd.DataFrame, *,
 
 def safe_metrics(lowest: pd.DataFrame) -> list[str]:
     """The metrics whose interval lies above the declared value on all kinds of error."""
-    return [label(metric) for metric in lowest.metric[lowest.low >= design.plan()["choice"]["safe_from"]]]
+    return [label(metric) for metric in lowest.metric[lowest.low >= design.declared_plan()["choice"]["safe_from"]]]
 
 
 def advice(chosen: pd.DataFrame) -> str:
     """What to use in each case, and what this rests on."""
-    limit = design.plan()["choice"]["prices"][0]
+    limit = design.declared_plan()["choice"]["prices"][0]
     known, free, main = (choice.of_case(chosen, erasure, ANY) for erasure in (KNOWN, UNKNOWN, ADVERSARIAL))
     cheap, single = choice.of_case(chosen, UNKNOWN, ANY, price=limit), choice.of_case(chosen, ADVERSARIAL, SINGLE)
     return (
@@ -272,7 +272,7 @@ def _safe_or_not(row: pd.Series) -> str:
 
 def survived_by_none(table: pd.DataFrame, lowest: pd.DataFrame, report: Means) -> str:
     """The kinds of error that no metric survives, one by one and together."""
-    safe_from = rounded(design.plan()["choice"]["safe_from"], 2)
+    safe_from = rounded(design.declared_plan()["choice"]["safe_from"], 2)
     best = table.sort_values("estimate", ascending=False).drop_duplicates("error")
     best_on = {row["error"]: row for row in best.to_dict("records")}
     alone = joined(

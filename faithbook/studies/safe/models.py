@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from faithbook.studies.safe.design import NEVER, plan
+from faithbook.studies.safe.design import NEVER, declared_plan
 from faithlib.errors import unknown
 from faithlib.inputs import TextInputs
 
@@ -75,8 +75,8 @@ def drawn_block(
     >>> block.groups.sum(axis=2)[0].tolist(), block.scores.shape
     ([2, 2], (6, 10, 12))
     """
-    if kind not in plan()["truths"]:
-        raise unknown("truth", kind, plan()["truths"])
+    if kind not in declared_plan()["truths"]:
+        raise unknown("truth", kind, declared_plan()["truths"])
     parts: dict[str, list[NDArray[np.generic]]] = {}
     for seed in seeds:
         of_model = np.random.default_rng([number, seed])
@@ -118,7 +118,7 @@ def _explanations(kind: str, groups: Bools, weights: Floats, distractor: int, dr
         single_member = np.zeros(len(truth))
         single_member[drawn.choice(np.flatnonzero(truth))] = 1.0
     rows = []
-    for rung, size in enumerate(plan()["explanations"]["noise"]):
+    for rung, size in enumerate(declared_plan()["explanations"]["noise"]):
         noise = drawn.normal(size=len(truth))
         if size == "alone":
             rows.append(noise)
@@ -149,12 +149,12 @@ class Reading:
         usual = torch.cat([p[:, None], (1 - p)[:, None] * others], dim=1)
         if self.error == NEVER:
             return usual
-        wrong = torch.tensor(plan()["whither"][self.whither], dtype=p.dtype)
+        wrong = torch.tensor(declared_plan()["whither"][self.whither], dtype=p.dtype)
         return torch.where(self.errs(left, owner)[:, None], wrong, usual)
 
     def _class(self, left: Tensor, owner: Tensor) -> Tensor:
         """p of the explained class where the model does not err, [R]."""
-        declared, block = plan()["erasures"], self.block
+        declared, block = declared_plan()["erasures"], self.block
         evidence = left
         if self.erasure == "leaky":
             evidence = left + declared["left_when_leaky"] * (1 - left)
@@ -250,7 +250,7 @@ class GridModel(nn.Module):
         return SimpleNamespace(logits=self.reading(left, owner).log())
 
 
-def inputs_of(block: Block) -> TextInputs:
+def inputs_of_block(block: Block) -> TextInputs:
     """The inputs of a block as the library reads them: one token in front, then a word for each feature."""
     length = block.truth.shape[1]
     ids = torch.full((len(block), 1 + length), WORD)
@@ -261,7 +261,7 @@ def inputs_of(block: Block) -> TextInputs:
     return TextInputs(ids, torch.ones_like(ids).bool(), feature_of, sizes, nothing, pad_id=PAD, mask_id=MASK)
 
 
-def some(block: Block, rows: NDArray[np.int64]) -> Block:
+def some_conditions(block: Block, rows: NDArray[np.int64]) -> Block:
     """Some of a block's inputs."""
     names = ("groups", "weights", "distractor", "trigger", "codes", "scores", "seed", "number")
     return replace(block, **{name: getattr(block, name)[rows] for name in names})

@@ -44,7 +44,7 @@ def error_in_words(kind: str) -> str:
 
 def price_in_words(most: float) -> str:
     """A limit of the price, in model calls."""
-    return f"up to {most:,.0f}" if most < max(design.plan()["choice"]["prices"]) else "any"
+    return f"up to {most:,.0f}" if most < max(design.declared_plan()["choice"]["prices"]) else "any"
 
 
 def with_ends(
@@ -79,7 +79,7 @@ def drawn_map(wide: pd.DataFrame, prices: Mapping[str, float]) -> tuple[Any, str
     """The figure and its alternative text: a cell for each metric and kind of error, and the lowest of the row."""
     names = [f"{label(str(name))}  ({prices[str(name)]:.0f})" for name in wide.index]
     heads = [*ERRORS.values(), "lowest\nof all"]
-    groups = [kind in design.plan()["errors"]["by_content"] for kind in ERRORS]
+    groups = [kind in design.declared_plan()["errors"]["by_content"] for kind in ERRORS]
     fig, (ax,) = figures.panels(1, 1, height=0.31 * len(wide) + 1.4, width=8.5)
     # A gap after "never", between the two groups of errors, and before the lowest.
     starts = np.array([i + _GAP * (i > 0) + _GAP * groups[i] for i in range(len(ERRORS))])

@@ -48,7 +48,7 @@ def explanations(marks: Tensor, present: Tensor, ids: Sequence[str]) -> Tensor:
         single_mark = np.zeros_like(all_marked)
         single_mark[drawn.choice(np.flatnonzero(marked))] = 1.0
         of_input = []
-        for rung, size in enumerate(design.plan()["explanations"]["noise"]):
+        for rung, size in enumerate(design.declared_plan()["explanations"]["noise"]):
             noise = drawn.normal(size=len(all_marked))
             scores = noise if size == "alone" else (all_marked, single_mark)[rung % 2] + size * noise
             of_input.append(np.where(in_text, scores, 0.0))
@@ -56,7 +56,7 @@ def explanations(marks: Tensor, present: Tensor, ids: Sequence[str]) -> Tensor:
     return torch.tensor(np.array(rows))
 
 
-def qualities(scores: Tensor, marks: Tensor, present: Tensor) -> Floats:
+def planted_qualities(scores: Tensor, marks: Tensor, present: Tensor) -> Floats:
     """Average precision of what was planted, [B, E]."""
     ranked = np.where(present.numpy()[:, None], scores.numpy(), -np.inf)
     quality: Floats = outcomes.best_of(outcomes.average_precision, ranked, marks.numpy()[:, None])
@@ -78,7 +78,7 @@ def measured(
     names = metrics_asked()
     present = inputs.feature_mask.cpu()
     scores = explanations(marks, present, ids)
-    quality = qualities(scores, marks, present)
+    quality = planted_qualities(scores, marks, present)
     methods = {str(e): scores[:, e].float() for e in range(scores.shape[1])}
     table = evaluate(
         classifier.model,
@@ -92,7 +92,7 @@ def measured(
     values = np.stack([wide.loc[name].loc[list(methods)].to_numpy(dtype=float).T for name in names], axis=1)
     turned = np.array([-1.0 if DIRECTIONS[name] == LOWER else 1.0 for name in names])[:, None]
     values = values * turned
-    clear = design.plan()["outcomes"]["clear_pair"]
+    clear = design.declared_plan()["outcomes"]["clear_pair"]
     found = {
         RANK: outcomes.rank_correlation(values, quality),
         WRONG: outcomes.wrong_orders(values, quality, clear=clear),

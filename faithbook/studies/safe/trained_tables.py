@@ -26,7 +26,7 @@ ALIKE = ["modality", "error", "taught", "encoder"]
 # --------------------------------------------------------------------------------------------------------------- models
 def models_of(ranks: pd.DataFrame) -> pd.DataFrame:
     """The models by kind of input and by their error, as the plan orders errors; `ranks`: values of single inputs."""
-    places = {error: place for place, error in enumerate(design.plan()["trained"]["errors"])}
+    places = {error: place for place, error in enumerate(design.declared_plan()["trained"]["errors"])}
     models = ranks[list(ABOUT)].drop_duplicates()
     models = models.assign(place=models.error.map(places))
     return models.sort_values(["modality", "place", "model"], ignore_index=True)
@@ -41,7 +41,7 @@ def counts(models: pd.DataFrame) -> pd.DataFrame:
 
 def of_what_was_declared(models: pd.DataFrame) -> str:
     """How many of the models that the plan allows were trained, and what that leaves out."""
-    declared = design.plan()["trained"]
+    declared = design.declared_plan()["trained"]
     number = models.modality.value_counts()
     encoders = models.groupby("modality").encoder.nunique()
     seeds = models.groupby(ALIKE, sort=False).seed.nunique()
@@ -153,7 +153,7 @@ def sizes(ranks: pd.DataFrame, models: pd.DataFrame) -> str:
 
 def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str) -> str:
     """Whether the metric that the rule has chosen on the grid is first, or nearly so, on trained models."""
-    level = design.plan()["choice"]["level"]
+    level = design.declared_plan()["choice"]["level"]
     sentences = []
     for modality, found in safety.items():
         first = by_safety(found)[0]

@@ -120,8 +120,8 @@ def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0)
     known = wide.loc[[(*model, name) for model in models for name in ids]]
     values = known.to_numpy(dtype=float).reshape(len(models), len(ids), -1)
     at = np.array([error for error, _ in models])
-    errors = [kind for kind in design.plan()["trained"]["errors"] if kind in at]
-    number = design.plan()["intervals"]["replicates"] if replicates is None else replicates
+    errors = [kind for kind in design.declared_plan()["trained"]["errors"] if kind in at]
+    number = design.declared_plan()["intervals"]["replicates"] if replicates is None else replicates
     generator = np.random.default_rng(seed)
     input_counts = generator.multinomial(len(ids), np.full(len(ids), 1 / len(ids)), number)
     of_models = np.einsum("rb,nbm->rnm", input_counts / len(ids), values)

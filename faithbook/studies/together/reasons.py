@@ -14,7 +14,7 @@ from faithbook.models import closed_form
 from faithbook.models.load import Classifier
 from faithbook.sources import planted
 from faithbook.sources.datasets import Dataset, load_dataset
-from faithbook.sources.excerpts import gold_of, marked_words
+from faithbook.sources.excerpts import gold_of, words_within
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
 from faithbook.sources.object_scenes import mask_of
 from faithbook.sources.tokenise import split_words
@@ -35,7 +35,7 @@ def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
     """Texts with words as features, and the features that were planted, bool [B, F]."""
     words = [split_words(text) for text in data.texts]
     inputs = TextInputs.from_texts(data.texts, tokenizer, words=words, max_length=data.max_length)
-    marked = [marked_words(data, row) if data.rationales else [False] * len(words[row]) for row in range(len(data))]
+    marked = [words_within(data, row) if data.rationales else [False] * len(words[row]) for row in range(len(data))]
     return inputs, gold_of(inputs, marked)
 
 
