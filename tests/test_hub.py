@@ -67,11 +67,10 @@ def test_the_hub_says_what_it_would_give_and_what_not_in_a_sentence_each(
     (tmp_path / "old" / WEIGHTS).unlink()
     replica.models |= {"lab/old": tmp_path / "old", "lab/gated": files}
     replica.gated.add("lab/gated")
-    one, old, gated, unknown = (
-        _requirement(resolve(f"hf:lab/{name}"), {}) for name in ("one", "old", "gated", "unknown")
-    )
-    assert (one.state, one.licence, one.revision) == (DOWNLOADABLE, "mit", f"newest, {COMMIT}")
-    assert one.bytes == (files / WEIGHTS).stat().st_size
+    asked = {name: _requirement(resolve(f"hf:lab/{name}"), {}) for name in ("one", "old", "gated", "unknown")}
+    whole, old, gated, unknown = asked.values()
+    assert (whole.state, whole.licence, whole.revision) == (DOWNLOADABLE, "mit", f"newest, {COMMIT}")
+    assert whole.bytes == (files / WEIGHTS).stat().st_size
     assert old.state == gated.state == unknown.state == MISSING
     assert "no safetensors weights" in old.note and "but pytorch_model.bin" in old.note
     assert old.note.endswith("python -m faithbook.models.convert lab/old")

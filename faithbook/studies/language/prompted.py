@@ -78,8 +78,7 @@ def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
     both = units[units["metric"].isin(ORDERING)].merge(first, on=[*prompt, "method"], suffixes=("", "_first"))
 
     def share(part: pd.DataFrame) -> float:
-        right = part.loc[part["value_first"] == 1, "value"]
-        wrong = part.loc[part["value_first"] == 0, "value"]
+        right, wrong = (part.loc[part["value_first"] == first_wins, "value"] for first_wins in (1, 0))
         pairs = len(right) * len(wrong)
         return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
 

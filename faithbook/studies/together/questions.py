@@ -352,11 +352,8 @@ def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float
     """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one
     of them is constant there."""
     both_defined = ~(np.isnan(x) | np.isnan(y))
+    ranks = (rankdata(np.where(both_defined, side, np.nan), axis=1, nan_policy="omit") for side in (x, y))
     centre = (both_defined.sum(axis=1, keepdims=True) + 1) / 2
-    centred = []
-    for values in (x, y):
-        ranks = rankdata(np.where(both_defined, values, np.nan), axis=1, nan_policy="omit")
-        centred.append(np.where(both_defined, ranks - centre, 0.0))
-    a, b = centred
+    a, b = (np.where(both_defined, side - centre, 0.0) for side in ranks)
     with np.errstate(invalid="ignore"):
         return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
