@@ -255,9 +255,10 @@ def _to_come(needs: Collection[Requirement]) -> tuple[int, int]:
     """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known. A checkpoint weighs
     what it starts from; the state that is kept while one is trained weighs at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
-    trained = [
-        max((weights.get(start, 0) for start in need.starts), default=0) for need in needs if need.state == TRAINED
-    ]
+    trained = []
+    for need in needs:
+        if need.state == TRAINED:
+            trained.append(max((weights.get(start, 0) for start in need.starts), default=0))
     return sum(need.bytes for need in needs if need.state == DOWNLOADABLE), sum(trained) + 3 * max(trained, default=0)
 
 

@@ -322,9 +322,12 @@ def _written_plan(todo: Sequence[Job]) -> Path:
     """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine. The file is
     named by its content, so that jobs of an earlier call that wait in the queue of a cluster find their own."""
     names = {job.name for job in todo}
-    before = {job.name: [earlier.name for earlier in (*job.upstream, *waits_for(job, todo))] for job in todo}
+    after: dict[str, list[str]] = {}
+    for job in todo:
+        before = (*job.upstream, *waits_for(job, todo))
+        after[job.name] = [earlier.name for earlier in before if earlier.name in names]
     content = {
-        "after": {name: [job_name for job_name in earlier if job_name in names] for name, earlier in before.items()},
+        "after": after,
         "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},
         # Those that are done as well: the others are read from what they read.
         "jobs": {name: specification(job) for name, job in with_upstream(todo).items()},

@@ -46,17 +46,11 @@ def measured_costs(runs: Sequence[Manifest]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["study", "notebook", "device"]
-    frame = pd.DataFrame(
-        [
-            {
-                **{name: run[name] for name in columns},
-                "rows": run["notes"].get("rows_run"),
-                "hours": seconds(run) / 3600,
-            }
-            for run in runs
-        ],
-        columns=[*columns, "rows", "hours"],
-    )
+    rows = []
+    for run in runs:
+        row = {name: run[name] for name in columns}
+        rows.append({**row, "rows": run["notes"].get("rows_run"), "hours": seconds(run) / 3600})
+    frame = pd.DataFrame(rows, columns=[*columns, "rows", "hours"])
     frame["rows"] = pd.to_numeric(frame["rows"]) / 1000
     frame["runs"] = 1
     sums = ["runs", "rows", "hours"]

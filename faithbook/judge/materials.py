@@ -29,10 +29,9 @@ def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iter
     named = list(datasets)
     if not named or any(name not in of_paper["data"] for name in named):
         return SUBSTITUTE
-    asked = list(models)
-    return (
-        PAPER if asked and all(any(fnmatch(model, known) for known in of_paper["model"]) for model in asked) else DATA
-    )
+    loaded = list(models)
+    of_the_paper = [model for model in loaded if any(fnmatch(model, known) for known in of_paper["model"])]
+    return PAPER if loaded and of_the_paper == loaded else DATA
 
 
 def evidence_of_claim(name: str, evidence: str, have: Collection[str]) -> str:

@@ -573,8 +573,12 @@ def _sizes(many: Sequence[Scores]) -> dict[str, dict[str, int]]:
 
 def _of_these(sizes: Mapping[str, Mapping[str, int]], datasets: Collection[str]) -> dict[str, dict[str, int]]:
     """`_sizes` of some data sets alone."""
-    chosen = {level: {name: n for name, n in counted.items() if name in datasets} for level, counted in sizes.items()}
-    return {level: counted for level, counted in chosen.items() if counted}
+    chosen: dict[str, dict[str, int]] = {}
+    for level, counted in sizes.items():
+        of_level = {name: n for name, n in counted.items() if name in datasets}
+        if of_level:
+            chosen[level] = of_level
+    return chosen
 
 
 def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:

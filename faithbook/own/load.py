@@ -22,6 +22,7 @@ Shape letters: B inputs, F features.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -234,7 +235,8 @@ def _patch(model: Any, patch: int) -> int:
     sides = timm.data.resolve_model_data_config(model)["input_size"][1:]
     width = patch or max(model.patch_embed.feat_ratio(as_scalar=False))
     if width < 1 or any(side % width for side in sides):
-        fitting = [number for number in range(1, min(sides) + 1) if not any(side % number for side in sides)]
+        common = math.gcd(*sides)
+        fitting = [number for number in range(1, common + 1) if common % number == 0]
         raise InputError(
             f"patch {patch}: images of {' x '.join(map(str, sides))} pixels, as this model sees them, cannot be cut "
             f"so; expected one of {', '.join(map(str, fitting))}, or 0 for the model's own patches"

@@ -166,9 +166,11 @@ def _messages_in(name: str, languages: Sequence[str], split: str) -> dict[str, D
     common = whole.at([i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
     if not common.ids:
         raise DataError(f"no text of {name} ({split}) exists in all of {', '.join(languages)}: ask for fewer languages")
-    return {
-        language: replace(common, texts=tuple(texts[key][language] for key in common.ids)) for language in languages
-    }
+    by_language = {}
+    for language in languages:
+        translated = tuple(texts[key][language] for key in common.ids)
+        by_language[language] = replace(common, texts=translated)
+    return by_language
 
 
 def _pairs_in(
@@ -250,14 +252,17 @@ def _load_task(name: str) -> dict[str, Dataset]:
     items = list(without_duplicates(task.items()))
     split_of = split_groups(task.split_as or name, {item.group for item in items}, task.shares)
     if task.balanced:
-        items = [item for split in SPLITS for item in balanced([i for i in items if split_of[i.group] == split])]
+        unbalanced, items = items, []
+        for split in SPLITS:
+            items += balanced([item for item in unbalanced if split_of[item.group] == split])
     items.sort(key=lambda item: item.id)
     assignment = "\n".join(f"{item.id}\t{split_of[item.group]}" for item in items)
     digest = hashlib.sha256(assignment.encode()).hexdigest()[:16]
-    return {
-        split: _dataset(name, split, task, [item for item in items if split_of[item.group] == split], digest)
-        for split in SPLITS
-    }
+    by_split = {}
+    for split in SPLITS:
+        of_split = [item for item in items if split_of[item.group] == split]
+        by_split[split] = _dataset(name, split, task, of_split, digest)
+    return by_split
 
 
 def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str) -> Dataset:

@@ -11,14 +11,16 @@ and not numbers.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from faithbook.sources.splits import split_groups
+from faithbook.sources.tokenise import without_blanks
 from faithbook.sources.zhao_aletras_sets import columns, numbered, picked, read_table, token_spans
 from faithlib.errors import DataError, unknown
 
@@ -121,7 +123,7 @@ def nli(snli_at: Path, xnli_at: Path, split: str) -> dict[str, Any]:
     split_of = split_groups("nli", set(learnt["texts"]), (0.0, DEV_SHARE))
     rest = picked(learnt, [split_of[premise] == split for premise in learnt["texts"]])
     parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), rest] if split == "train" else [rest]
-    return learnt | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
+    return learnt | _joined(parts)
 
 
 def nli_brought(folder: Path, split: str) -> dict[str, Any]:
@@ -169,9 +171,10 @@ def _known(at: Path, name: str, pairs: dict[str, Any]) -> dict[str, Any]:
 
 def pairs_digest(pairs: dict[str, Any]) -> str:
     """A digest of labels, premises and hypotheses in their order, blanks aside."""
-    rows = zip(pairs["labels"], pairs["texts"], pairs["pairs"], strict=True)
-    text = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    lines = []
+    for row in zip(pairs["labels"], pairs["texts"], pairs["pairs"], strict=True):
+        lines.append("\t".join(without_blanks(str(part)) for part in row))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 _COLUMNS = ("texts", "pairs", "labels", "ids")
@@ -227,11 +230,11 @@ def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
     ids = ("snli-" + places.pairID).tolist()
     if split != "test":
         shown = {_picture(name) for name in ids}
-        parts = [
-            picked(columns, [_picture(name) not in shown for name in columns["ids"]]) for columns in known.values()
-        ]
-        others = parts[0] | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
-        written = {side: tuple(" ".join(original_words(text)) for text in others[side]) for side in ("texts", "pairs")}
+        parts = []
+        for columns in known.values():
+            parts.append(picked(columns, [_picture(name) not in shown for name in columns["ids"]]))
+        others = parts[0] | _joined(parts)
+        written = {side: _as_written(others[side]) for side in ("texts", "pairs")}
         split_of = split_groups("esnli-part", {_picture(name) for name in others["ids"]}, (0.0, _ESNLI_DEV_SHARE))
         return picked(others | written, [split_of[_picture(name)] == split for name in others["ids"]])
     row_of = {name: row for row, name in enumerate(known["dev"]["ids"])}
@@ -239,13 +242,23 @@ def esnli_part(positions: Path, snli_at: Path, split: str) -> dict[str, Any]:
     if strange:
         raise DataError(f"{positions / ESNLI_POSITIONS}: {strange[0]} is no pair of SNLI's development split")
     rows = [row_of[name] for name in ids]
-    columns = {name: tuple(known["dev"][name][row] for row in rows) for name in _COLUMNS}
-    starred = [
-        [_starred(columns[side][i], places[column][i], places.pairID[i], column) for i in range(len(rows))]
-        for side, column in (("texts", "s1_1"), ("pairs", "s2_1"))
-    ]
-    labels = [LABELS[label] for label in columns["labels"]]
+    dev = known["dev"]
+    starred = []
+    for side, column in (("texts", "s1_1"), ("pairs", "s2_1")):
+        marks = zip(rows, places[column], places.pairID, strict=True)
+        starred.append([_starred(dev[side][row], marked, pair, column) for row, marked, pair in marks])
+    labels = [LABELS[dev["labels"][row]] for row in rows]
     return _highlighted(starred[0], starred[1], labels, "esnli-" + places.pairID)
+
+
+def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns of several sets of pairs, one set after the other."""
+    return {name: tuple(itertools.chain.from_iterable(part[name] for part in parts)) for name in _COLUMNS}
+
+
+def _as_written(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts in their original words, blanks between them."""
+    return tuple(" ".join(original_words(text)) for text in texts)
 
 
 def _starred(sentence: str, places: str, pair: str, column: str) -> str:

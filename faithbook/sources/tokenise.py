@@ -61,10 +61,12 @@ def marked_words(marks: Sequence[Span], text: str, other: str, words: Sequence[S
     """
     if without_blanks(text) != without_blanks(other):
         raise DataError(f"marks of {text!r} cannot be carried to {other!r}: expected the same text, blanks aside")
-    at = [i for i, character in enumerate(text) if not character.isspace()]
-    rank_at = {i: rank for rank, i in enumerate(i for i, character in enumerate(other) if not character.isspace())}
-    held = {i for start, end in marks for i in range(start, end)}
-    return tuple(any(at[rank_at[i]] in held for i in range(*span) if i in rank_at) for span in words)
+    in_text = [i for i, character in enumerate(text) if not character.isspace()]
+    in_other = [i for i, character in enumerate(other) if not character.isspace()]
+    marked_in_text = {i for start, end in marks for i in range(start, end)}
+    # Both have the same characters in the same order: the n-th of one is the n-th of the other.
+    marked_in_other = {j for i, j in zip(in_text, in_other, strict=True) if i in marked_in_text}
+    return tuple(not marked_in_other.isdisjoint(range(*span)) for span in words)
 
 
 def is_copied(word: str) -> bool:

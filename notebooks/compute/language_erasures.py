@@ -101,10 +101,10 @@ for rows in run.blocks(len(task), settings["block"]):
         alone = {name: of_method[b : b + 1, :n].cpu() for name, of_method in scores.items()}
         single.append(of_each_method(asked, alone, win_rates))
         run.count(**costs(asked))
-    by_erasure["infill"] = {
-        method: {metric: torch.cat([values[method][metric] for values in single]) for metric in single[0][method]}
-        for method in single[0]
-    }
+    by_erasure["infill"] = {}
+    for method, of_first in single[0].items():
+        joined = {metric: torch.cat([values[method][metric] for values in single]) for metric in of_first}
+        by_erasure["infill"][method] = joined
     values = [long_table(by_method, ids, erasure=erasure) for erasure, by_method in by_erasure.items()]
     run.add_units(as_units(pd.concat(values), seed=0, keys=KEYS))
     facts = {"right": block.right(network, tokenizer).double(), "words": inputs.n_features.double()}

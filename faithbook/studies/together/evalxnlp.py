@@ -117,7 +117,10 @@ def spans(chosen: Marks) -> list[set[int]]:
 def span_f1(chosen: Marks, marked: Marks) -> float:
     """ERASER's IOU-F1 of one text: a span hits where its IOU with a marked span is at least one half."""
     ours, theirs = spans(chosen), spans(marked)
-    hits = sum(max((len(p & g) / len(p | g) for g in theirs), default=0) >= 0.5 for p in ours)
+    hits = 0
+    for chosen_span in ours:
+        overlaps = [len(chosen_span & span) / len(chosen_span | span) for span in theirs]
+        hits += max(overlaps, default=0) >= 0.5
     return 2 * hits / (len(ours) + len(theirs))
 
 

@@ -258,10 +258,13 @@ def truth_map(preferred: pd.DataFrame) -> Drawn:
     hover.say_cells(ax, shares, metrics, columns)
     ax.set(xlabel="", ylabel="")
     ax.set_xticklabels(columns, rotation=30, ha="right")
-    rows = "; ".join(f"{label(name)} " + ", ".join(f"{x:.2f}" for x in row) for name, *row in shares.itertuples())
+    rows = []
+    for name, *row in shares.itertuples():
+        numbers = ", ".join(f"{x:.2f}" for x in row)
+        rows.append(f"{label(name)} {numbers}")
     alt = (
         "Heat map of how often each metric prefers the truth to the truth with all scores shuffled, by model: "
-        f"{', '.join(columns)}. {rows}."
+        f"{', '.join(columns)}. {'; '.join(rows)}."
     )
     return fig, alt
 
@@ -310,9 +313,10 @@ def in_short(preferred: pd.DataFrame, lost: Mapping[tuple[str, ...], Comparison]
     if not lost:
         return found
     points = {cell: loss.ours.point for cell, loss in lost.items()}
+    most, least = max(points, key=points.__getitem__), min(points, key=points.__getitem__)
     changes = [
         f"{-points[modality, metric]:+.2f} ({label(metric)} on {KINDS[modality]}, n = {lost[modality, metric].ours.n})"
-        for modality, metric in (choose(points, key=lambda cell: points[cell]) for choose in (max, min))
+        for modality, metric in (most, least)
     ]
     return (
         f"{found} When a model is trained to misread erased inputs, the rank correlation of a metric with the truth "
