@@ -68,6 +68,7 @@ class Rule:
 @remembered
 def plan() -> dict[str, Rule]:
     """The rule of every id and statement, in the order of the file; what `read` raises."""
+    # A row that repeats another has that one's rule, whatever stands in its own columns.
     rows = {row["id"]: row for row in our_table("analysis_plan").to_dict("records")}
     return {name: read(row if not row["same_as"] else _repeating(row, rows)) for name, row in rows.items()}
 

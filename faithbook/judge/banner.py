@@ -46,7 +46,7 @@ def banner(run: Run) -> str:
         else:
             usual.append((folder, facts))
     lines = [_line(run, folder, facts, named=True) for folder, facts in changed]
-    if len(usual) > MOST_LINES:
+    if len(usual) > MOST_LINES:  # a build of the whole book has dozens
         names = sorted({facts["notebook"] for _, facts in usual})
         usual_facts = [facts for _, facts in usual]
         each = ", ".join(f"{_number(usual_facts, name)} of `{name}`" for name in names)

@@ -101,7 +101,7 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
     decisions are on a side beyond the promise (`claims`: the table of `of_claims`); and how many claims have values
     whose shape was not simulated."""
     errors = rates[(rates["test"] == "t") & (rates["parts"] == 1) & (rates["rule"] == "direction, all")]
-    many = errors["clusters"].isin(["60", "200"])
+    many = errors["clusters"].isin(["60", "200"])  # of one data set; the other rows are of few, or of two data sets
     with_many = list(dict.fromkeys(errors.loc[~errors["kept"] & many, "shape"]))
     broken = list(dict.fromkeys(errors.loc[~errors["kept"], "shape"]))
     with_few = [shape for shape in broken if shape not in with_many]

@@ -122,6 +122,7 @@ def verdicts() -> pd.DataFrame:
             if by_its_whole_rule(entries.get(name, {}), parts)
             and not still_to_measure(freeze.FURTHER.get(name, (notebook, ""))[0], manifest["runs"])
         ]
+        # A page is judged again, which takes a while, only where its verdicts are to be compared.
         before = judged_on(page, SEEN)[0] if {*names, *reached} & set(entries) else {}
         open_ones = [name for name in (*names, *reached) if _stays_open(entries.get(name, {}), before.get(name, {}))]
         together = judged_on(page, POOLED)[0] if open_ones else {}
@@ -132,7 +133,10 @@ def verdicts() -> pd.DataFrame:
                 pooled = together[name]
                 row["pooled"] = pooled["decision"]
                 row |= {f"pooled_{field}": pooled.get(field) for field in ("reason", "n", "effect", "low", "high")}
-            (rows if name in names else more_rows).append(row)
+            if name in names:
+                rows.append(row)
+            else:
+                more_rows.append(row)
     more = ["before", *_POOLED, "lacks"]
     frame = pd.DataFrame([*rows, *more_rows]).reindex(columns=["id", *FIELDS, *more])
     texts = frame[more].astype(object)
@@ -165,7 +169,7 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
             continue
         try:
             exec(compile(ast.Module([statement], []), f"{page}, line {statement.lineno}", "exec"), names)
-        except Exception as error:
+        except Exception as error:  # whatever a page raises for want of values; it is told, and nothing rests on it
             lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
             _claim_by_claim(statement, names)
     INPUTS.reset(token)

@@ -60,7 +60,7 @@ def misled(label: int, keep_mask: NDArray[np.bool_], when: str = "third", answer
     (1, 2)
     """
     low, high = MISREAD[when]
-    gone = round(1 - float(keep_mask.mean()), 9)
+    gone = round(1 - float(keep_mask.mean()), 9)  # rounded, so that a third is a third
     return answer if low < gone <= high else label
 
 

@@ -177,6 +177,7 @@ def _folded(
     numbers_of_seeds = {len(quantity.seeds) for quantity in quantities}
     as_many_seeds = len(numbers_of_seeds) == 1 and numbers_of_seeds != {0}
     as_many_repeats = len({len(quantity.repeats) for quantity in quantities}) == 1
+    # Values of one seed, or of one repeat of the paper, belong together; other numbers of them do not pair up.
     repeats = zip(*(quantity.repeats for quantity in quantities), strict=True) if as_many_repeats else ()
     with np.errstate(invalid="ignore", divide="ignore"):
         seeds = np.asarray(function([quantity.seeds for quantity in quantities])) if as_many_seeds else np.empty(0)

@@ -66,6 +66,7 @@ def inputs_to_decide(rule: Callable[[Student], Result], parts: Student, n: int, 
     if not decided(_MOST):
         return None
     low, high = -math.log(_MOST), math.log(_MOST)
+    # Thirty halvings leave less than a millionth of the answer; it is asked in logarithms, for sizes differ by factors.
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (low, middle) if decided(math.exp(middle)) else (middle, high)

@@ -123,7 +123,7 @@ def measured(
             for name, quality in qualities.items()
             if name != outcomes.MAIN
         }
-        assert twin is not None
+        assert twin is not None  # a block's first condition is the model that never errs
         beside[UNTOUCHED] = outcomes.untouched(values, twin).astype(float)
         name = condition["condition"]
         rows += [_by_input(block, metrics, name, outcome, found) for outcome, found in by_outcome.items()]

@@ -168,6 +168,7 @@ class Reading:
         p = self.base + self.height * share
         beside = torch.from_numpy(block.distractor)[owner]
         against = evidence.gather(1, beside.clamp(min=0)[:, None])[:, 0]
+        # Above zero, for the model answers with the logarithm of p.
         p = torch.where(beside >= 0, p - AGAINST * against, p).clamp(min=0.02)
         erased = 1 - left.mean(dim=1)
         if self.erasure == "drifts away":
@@ -182,6 +183,7 @@ class Reading:
         gone = (1 - left).sum(dim=1)
         ends = {"light": (0.0, 0.2), "middle": (0.2, 0.5), "heavy": (0.5, 1.0), "third": (1 / 3, 1.0)}
         if self.error in ends:
+            # A third of nine features is three but for rounding, hence the edge.
             low, high = (end * features for end in ends[self.error])
             return (gone > low + _EDGE) & (gone <= high + _EDGE)
         is_gone = left < 0.5
@@ -192,6 +194,7 @@ class Reading:
         if self.error not in shares:
             raise unknown("error", self.error, [NEVER, *ends, "feature", *shares])
         codes = torch.from_numpy(self.block.codes)[owner]
+        # Made of the set that is gone, so that the model answers the same copy the same way each time.
         uniform = _uniform((codes * is_gone).sum(dim=1))
         return (uniform < shares[self.error]) & (gone > _EDGE)
 

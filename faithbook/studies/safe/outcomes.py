@@ -131,7 +131,7 @@ def wrong_orders(values: Floats, quality: Floats, *, clear: float) -> Floats:
     values = _with_missing_last(values)
     first, second = np.triu_indices(values.shape[-1], 1)
     apart = quality[:, first] - quality[:, second]
-    is_clear = np.abs(apart) >= clear - 1e-9
+    is_clear = np.abs(apart) >= clear - 1e-9  # qualities are sums, and may miss the mark by rounding
     told = np.sign(values[..., first] - values[..., second])
     wrong = (1 - told * np.sign(apart)[:, None]) / 2
     count = is_clear.sum(axis=-1)[:, None]

@@ -123,6 +123,7 @@ def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0)
     errors = [kind for kind in design.declared_plan()["trained"]["errors"] if kind in at]
     number = design.declared_plan()["intervals"]["replicates"] if replicates is None else replicates
     generator = np.random.default_rng(seed)
+    # All models read the same inputs: one draw of inputs is every model's, and models are drawn beside it.
     input_counts = generator.multinomial(len(ids), np.full(len(ids), 1 / len(ids)), number)
     of_models = np.einsum("rb,nbm->rnm", input_counts / len(ids), values)
     by_error, on_replicates = [], []
