@@ -33,6 +33,9 @@ have which does not fall."""
 METHODS = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
 """The paper's attributions, in its order."""
 HARD = ("ns", "nc")
+LIMITS = {"ns": 1.0, "nc": 0.0, "soft_ns": 1.0, "soft_nc": 0.0, "soft_ns_one_draw": 1.0, "soft_nc_one_draw": 0.0}
+"""The score of each metric where the probability does not fall."""
+_AT = " at "  # between a hard metric and the length at which it stands alone
 _INPUT = ["dataset", "seed", "id", "cluster", "method", "metric"]
 
 
@@ -42,7 +45,7 @@ def at_length(metric: str, ratio: float) -> str:
     >>> at_length("nc", 0.05)
     'nc at 5 %'
     """
-    return f"{metric} at {100 * ratio:g} %"
+    return f"{metric}{_AT}{100 * ratio:g} %"
 
 
 def with_lengths(units: pd.DataFrame) -> pd.DataFrame:
@@ -71,7 +74,10 @@ def counted(scores: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     probability that rises as one that stays.
     """
     pairs = against_random(scores, on=["dataset", "seed", "id", "metric", *by])
-    limit = np.where(pairs["metric"].str.contains("nc"), 0.0, 1.0)
+    metric = pairs["metric"].astype(str).str.partition(_AT)[0]
+    limit = metric.map(LIMITS)
+    if limit.isna().any():
+        raise unknown("metric with a limit", metric[limit.isna()].iloc[0], LIMITS)
     pairs["limit"] = (pairs["tie"] * (pairs["value"] == limit)).where(pairs["tie"].notna())
     shown = [
         pairs.assign(shows=name, value=pairs[column]) for name, column in ((WIN, "win"), (TIE, "tie"), (LIMIT, "limit"))
@@ -109,7 +115,7 @@ def counted_with_scores(units: pd.DataFrame) -> pd.DataFrame:
     """`counted_with_lengths`, the hard scores at each length (`SCORE`), and which of them limits of 0 and 1 move
     (`OUTSIDE`)."""
     scores = with_lengths(units[units["method"] != "none"])
-    hard = scores[scores["metric"].str.contains(" at ")]
+    hard = scores[scores["metric"].str.contains(_AT)]
     moved = hard.assign(shows=OUTSIDE, value=outside_unit(hard["value"]))
     return pd.concat([counted(scores), limited(scores), moved], ignore_index=True)
 
@@ -383,7 +389,7 @@ def limited(scores: pd.DataFrame) -> pd.DataFrame:
     An input whose probability hardly falls when everything is erased divides by almost nothing; a few such scores would
     be all that a mean shows.
     """
-    hard = scores[scores["metric"].str.contains(" at ")]
+    hard = scores[scores["metric"].str.contains(_AT)]
     return hard.assign(shows=SCORE, value=hard["value"].clip(0, 1))
 
 
