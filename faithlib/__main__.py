@@ -129,7 +129,7 @@ def _bench(given: argparse.Namespace) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
-    from faithlib.backends.model_adapters import label_names
+    from faithlib.backends._model_adapters import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.files import read_attributions, read_table
     from faithlib.evaluation.own import method_in, metric_in

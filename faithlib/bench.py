@@ -24,16 +24,16 @@ import torch
 from torch import Tensor, nn
 
 from faithlib import counter_rng
+from faithlib._draws import drawn
+from faithlib._metric_names import MetricName
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.catalogue import FAITHFULNESS
-from faithlib.draws import drawn
 from faithlib.errors import check_counts
 from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate, explain, shuffled
 from faithlib.evaluation.measures import families_of, names_of
 from faithlib.evaluation.summary import _interval
 from faithlib.inputs import TextInputs
-from faithlib.metric_names import MetricName
 from faithlib.metrics import crosslingual_rho
 from faithlib.metrics.registry import Family
 from faithlib.names import MethodName

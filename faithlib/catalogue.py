@@ -1,16 +1,16 @@
 """Which metrics there are, in families that share their rows, and which way each is better.
 
 What is said about a metric stands where it is registered, in a module of `faithlib.metrics`;
-`faithlib.metrics.registry` says how. `python -m faithlib.metrics` collects it in `faithlib.metric_names`, so that pages
-which only read results import quickly, and type checkers know the names.
+`faithlib.metrics.registry` says how. `python -m faithlib.metrics` collects it in `faithlib._metric_names`, so that
+pages which only read results import quickly, and type checkers know the names.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 
+from faithlib._metric_names import RECORDS, MetricName
 from faithlib.errors import check_known
-from faithlib.metric_names import RECORDS, MetricName
 
 __all__ = [
     "DIRECTIONS",

@@ -14,6 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+__all__ = ["below", "normal", "row_keys", "uniform"]
+
 _GOLDEN = 0x9E3779B97F4A7C15
 _STRIDE = 0x9E3779B1 - (1 << 32)
 _MIX_1, _MIX_2 = 0x7FEB352D, 0x846CA68B - (1 << 32)

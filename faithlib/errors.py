@@ -18,6 +18,8 @@ __all__ = [
     "OutOfMemoryError",
     "UnavailableError",
     "UnknownNameError",
+    "require",
+    "unknown",
 ]
 
 

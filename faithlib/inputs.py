@@ -19,9 +19,10 @@ import torch
 from torch import Tensor
 
 from faithlib import segmentation as units
+from faithlib._warnings_log import note
 from faithlib.errors import InputError, check_counts, counted
+from faithlib.names import Pool, Unit
 from faithlib.segmentation import UNITS, Span
-from faithlib.warnings_log import note
 
 __all__ = [
     "Batch",
@@ -29,6 +30,7 @@ __all__ = [
     "Inputs",
     "TextInputs",
     "WordInputs",
+    "pooled",
 ]
 
 
@@ -172,7 +174,7 @@ class TextInputs(Batch):
         pairs: Iterable[str] | None = None,
         words: Sequence[Sequence[Span]] | None = None,
         within: Sequence[Sequence[Span]] | None = None,
-        unit: str = "wordpiece",
+        unit: Unit = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
         """Tokenise texts with a fast Hugging Face tokenizer, and cut them into features.
@@ -196,7 +198,7 @@ class TextInputs(Batch):
         within : Sequence[Sequence[Span]], optional
             The spans (start, end) of each text that carry features; what is around them is protected, the words of a
             template for example.
-        unit : {"wordpiece", "word", "character", "sentence"}, default "wordpiece"
+        unit : Unit, default "wordpiece"
             What a feature is. "word": the pieces that the tokenizer's pre-tokeniser keeps together; in scripts without
             blanks every piece (rules: `faithlib.segmentation`).
         max_length : int, optional
@@ -495,7 +497,7 @@ class WordInputs(Batch):
         cls,
         texts: Iterable[str],
         *,
-        unit: str = "word",
+        unit: Unit = "word",
         words: Sequence[Sequence[Span]] | None = None,
         mask: str = "[MASK]",
         empty: str = "",
@@ -506,7 +508,7 @@ class WordInputs(Batch):
         ----------
         texts : Iterable[str]
             Any container of strings.
-        unit : {"word", "character", "sentence"}, default "word"
+        unit : Unit, default "word"
             What a feature is.
         words : Sequence[Sequence[Span]], optional
             The caller's own features instead: for each text the (start, end) characters of its words.
@@ -591,6 +593,41 @@ class WordInputs(Batch):
 
 
 Inputs = TextInputs | ImageInputs | WordInputs
+
+
+def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: Pool) -> Tensor:
+    """Scores of positions to scores of features; protected positions are dropped.
+
+    Parameters
+    ----------
+    positions : Tensor
+        Scores of positions, [B, L].
+    feature_of : Tensor
+        The feature of each position, [B, L], -1 where there is none.
+    feature_mask : Tensor
+        Which features each input has, bool [B, F].
+    pool : Pool
+        "sum" or "mean", over a feature's positions.
+
+    Returns
+    -------
+    Tensor
+        [B, F].
+
+    Examples
+    --------
+    >>> positions, feature_of = torch.tensor([[9.0, 1.0, 2.0, 4.0]]), torch.tensor([[-1, 0, 0, 1]])
+    >>> pooled(positions, feature_of, torch.tensor([[True, True]]), "sum")
+    tensor([[3., 4.]])
+    """
+    owned = feature_of >= 0
+    index = feature_of.clamp(min=0)
+    scores = positions.new_zeros(feature_mask.shape)
+    scores.scatter_add_(1, index, torch.where(owned, positions, 0))
+    if pool == "mean":
+        scores /= torch.zeros_like(scores).scatter_add_(1, index, owned.to(scores.dtype)).clamp(min=1)
+    return scores
+
 
 _NORMALISED = (
     "expected floats, normalised as the model expects. Give PIL images with the model's own transform, or for a model "

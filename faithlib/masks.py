@@ -17,6 +17,7 @@ from torch import Tensor
 
 from faithlib import counter_rng
 from faithlib.errors import InputError, check_counts, check_known
+from faithlib.names import Normaliser
 
 __all__ = [
     "NORMALISERS",
@@ -338,7 +339,7 @@ _NORMALISERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 NORMALISERS = tuple(_NORMALISERS)
 
 
-def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> Tensor:
+def normalise(scores: Tensor, how: Normaliser, feature_mask: Tensor | None = None) -> Tensor:
     """Importance a in [0, 1], [B, F], from raw scores; 0 for absent features.
 
     - `minmax`: (s - min) / (max - min) over the input's own features; constant scores give 1/2 everywhere.
@@ -377,7 +378,7 @@ def soft_keep(
     scores: Tensor,
     *,
     verb: str,
-    normaliser: str = "minmax",
+    normaliser: Normaliser = "minmax",
     variant: str = "paper",
     feature_mask: Tensor | None = None,
 ) -> Tensor:

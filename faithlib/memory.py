@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+__all__ = ["free_bytes"]
+
 
 @dataclass
 class Clock:

@@ -1,13 +1,24 @@
 """Names that arguments take, as types: a type checker refuses a misspelt one. What they are the names of says more:
 `faithlib.catalogue` (metrics), `faithlib.attribution` (methods), `faithlib.perturb` (erasures), `faithlib.outputs`.
 
-Methods and erasures are written by `python -m faithlib.attribution`, out of their registries: do not edit those."""
+Those with a registry are written by `python -m faithlib.attribution`: do not edit them (a test compares)."""
 
 from typing import Literal
 
-from faithlib.metric_names import MetricName
+from faithlib._metric_names import MetricName
 
-__all__ = ["Aggregation", "Erasure", "FollowedOutput", "MethodName", "MetricName", "Output", "Pool", "Unit"]
+__all__ = [
+    "Aggregation",
+    "Erasure",
+    "FollowedOutput",
+    "MethodName",
+    "MetricName",
+    "Normaliser",
+    "Output",
+    "Pool",
+    "PromptUnit",
+    "Unit",
+]
 
 Erasure = Literal["zero", "pad", "mask", "delete", "mean", "blur"]
 """What takes the place of an erased feature."""
@@ -20,6 +31,12 @@ FollowedOutput = Literal["probability", "logit", "sigmoid", "value"]
 
 Unit = Literal["wordpiece", "word", "character", "sentence"]
 """What a feature of a text is."""
+
+Normaliser = Literal["minmax", "sigmoid", "released_ns", "released_nc", "rank", "none"]
+"""How scores become importance in [0, 1]."""
+
+PromptUnit = Literal["word", "sentence", "character", "wordpiece", "token", "slot"]
+"""What a feature of a prompt is."""
 
 Aggregation = Literal["l2", "mean", "sum", "abs_sum"]
 """From embedding elements to a position."""

@@ -30,11 +30,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from faithlib.errors import InputError, check_known, counted
+from faithlib.names import FollowedOutput, Output
 
 __all__ = ["FOLLOWED", "OUTPUTS"]
 
-OUTPUTS = ("probability", "logit", "loss", "top_logit", "sigmoid", "value")
-FOLLOWED = ("probability", "logit", "sigmoid", "value")
+OUTPUTS: tuple[Output, ...] = ("probability", "logit", "loss", "top_logit", "sigmoid", "value")
+FOLLOWED: tuple[FollowedOutput, ...] = ("probability", "logit", "sigmoid", "value")
 """What metrics can follow."""
 
 NEEDS_PROBABILITY = "follows a probability or the predicted class; output 'value', a predicted number, has neither"

@@ -1,7 +1,7 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
-(`faithlib.scheduler`) serves every way to perturb (`faithlib.masking`). What is asked is flattened to *rows*; a
+(`faithlib._scheduler`) serves every way to perturb (`faithlib._masking`). What is asked is flattened to *rows*; a
 row already answered is not run again, whichever metric, method, bound or call on one `Perturber` asked it. The rest
 share forwards at the least cost. `Perturber.later` queues rows, and all that wait run as one when the first answer is
 taken.
@@ -21,15 +21,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from faithlib._masking import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
+from faithlib._scheduler import AnswerCache, Scheduler, Stats, cost_model_of
+from faithlib._selfcheck import cannot_run, own_answers, self_check
 from faithlib.backends import TextBackend, backend_for
-from faithlib.backends.model_adapters import target_classes, unwrapped
+from faithlib.backends._model_adapters import target_classes, unwrapped
 from faithlib.copies import Copies
 from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.masking import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
+from faithlib.names import Erasure, FollowedOutput
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
-from faithlib.scheduler import AnswerCache, Scheduler, Stats, cost_model_of
-from faithlib.selfcheck import cannot_run, own_answers, self_check
 
 __all__ = [
     "ERASURES",
@@ -43,10 +44,10 @@ __all__ = [
     "costs",
 ]
 
-TEXT_ERASURES = ("zero", "pad", "mask", "delete")
-IMAGE_ERASURES = ("mean", "zero", "blur")
-WORD_ERASURES = ("delete", "mask")
-ERASURES: dict[type, tuple[str, ...]] = {
+TEXT_ERASURES: tuple[Erasure, ...] = ("zero", "pad", "mask", "delete")
+IMAGE_ERASURES: tuple[Erasure, ...] = ("mean", "zero", "blur")
+WORD_ERASURES: tuple[Erasure, ...] = ("delete", "mask")
+ERASURES: dict[type, tuple[Erasure, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
 
@@ -102,8 +103,8 @@ class Eraser:
         model: Any,
         inputs: Inputs,
         *,
-        erase: str | None = None,
-        output: str | None = None,
+        erase: Erasure | None = None,
+        output: FollowedOutput | None = None,
     ) -> None:
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
@@ -295,11 +296,11 @@ class Perturber(Eraser):
         B inputs.
     target : str | int | Tensor, default "predicted"
         "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
-    erase : str, optional
+    erase : Erasure, optional
         What takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or "mask"
         (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur". Words
         of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
-    output : str, optional
+    output : FollowedOutput, optional
         What `full`, `empty` and all verbs return, one of `faithlib.outputs`: "probability" (softmax of the logits),
         "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression). Default: what the model's
         configuration says, else "probability"; of a model with one output it must be said.
@@ -310,7 +311,7 @@ class Perturber(Eraser):
         GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
     check : bool, default True
         Whether one input also goes through the model's own call, twice, to be compared with what is computed here
-        (`faithlib.selfcheck`): two rows, on no account.
+        (`faithlib._selfcheck`): two rows, on no account.
 
     Raises
     ------
@@ -341,8 +342,8 @@ class Perturber(Eraser):
         inputs: Inputs,
         *,
         target: str | int | Tensor = "predicted",
-        erase: str | None = None,
-        output: str | None = None,
+        erase: Erasure | None = None,
+        output: FollowedOutput | None = None,
         max_rows: int | None = None,
         dtype: torch.dtype | str | None = None,
         check: bool = True,

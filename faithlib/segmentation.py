@@ -22,6 +22,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from faithlib.errors import InputError
+from faithlib.names import Unit
 
 __all__ = ["UNITS", "Span", "cut"]
 
@@ -120,14 +121,14 @@ class Filled(NamedTuple):
 
 
 # -------------------------------------------------------------------------------------------------- without a tokenizer
-def cut(text: str, unit: str) -> tuple[Span, ...]:
+def cut(text: str, unit: Unit) -> tuple[Span, ...]:
     """The characters (start, end) of each "word", "character" or "sentence" of a text.
 
     Parameters
     ----------
     text : str
         Any text.
-    unit : str
+    unit : Unit
         "word", "character" or "sentence".
 
     Returns
@@ -191,7 +192,7 @@ def _base(text: str, at: int) -> int:
 
 
 def cuts(
-    texts: Sequence[str], unit: str, pairs: Sequence[str] | None = None, within: Sequence[Sequence[Span]] | None = None
+    texts: Sequence[str], unit: Unit, pairs: Sequence[str] | None = None, within: Sequence[Sequence[Span]] | None = None
 ) -> list[list[Span]] | None:
     """The spans of units that no tokenizer knows, in `text + " " + pair`, or only `within` some spans of each text;
     None for units that one does know.
@@ -278,7 +279,7 @@ def pieces_of(encoding: Any, begins: Mapping[int, int]) -> list[Piece]:
     ]
 
 
-def by_token(pieces: Sequence[Piece], unit: str, text: str) -> Features:
+def by_token(pieces: Sequence[Piece], unit: Unit, text: str) -> Features:
     """One feature for each piece ("wordpiece"), or one for the pieces that the pre-tokeniser keeps together ("word"),
     which a script without blanks parts again.
 

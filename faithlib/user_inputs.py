@@ -20,16 +20,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.logits import check_task
-from faithlib.backends.model_adapters import note_tokenizer, places_of, unwrapped
+from faithlib._image_files import are_images, check_pixels, image_inputs_from_pixels, pixels_from_files, pixels_in, sees
+from faithlib.backends._logits import check_task
+from faithlib.backends._model_adapters import note_tokenizer, places_of, unwrapped
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, ModelError, counted
-from faithlib.image_files import are_images, check_pixels, image_inputs_from_pixels, pixels_from_files, pixels_in, sees
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import Unit
 from faithlib.segmentation import Span, format_rows, items_of, listed
 
-__all__ = ["images", "texts", "tokens"]
+__all__ = ["images", "most_tokens_of", "texts", "tokens"]
 
 _MOST_TOKENS = 512  # where the caller does not say
 

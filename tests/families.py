@@ -13,7 +13,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from faithlib import scheduler
+from faithlib import _scheduler as scheduler
 from faithlib.backends.families import family_of
 from faithlib.inputs import TextInputs
 
@@ -127,8 +127,8 @@ def models_in(place: Path) -> Folder:
 
 def share_to_the_last(patch: Any) -> None:
     """Every token that can be shared is from now on, however few rows it is for; `patch`: pytest's monkeypatch."""
-    patch.setattr("faithlib.backends.prefix._STEP", 1)
-    patch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
+    patch.setattr("faithlib.backends._prefix._STEP", 1)
+    patch.setattr("faithlib.backends._prefix._LEAST_ROWS", 1)
     patch.setitem(scheduler._LAUNCH, "cpu", 0.0)
 
 

@@ -16,7 +16,7 @@ from toy_models import text_model, tokenizer
 
 from faithlib import evaluate
 from faithlib.catalogue import METRICS, OF_SCORES_ALONE
-from faithlib.evaluation.advice import ENOUGH, sentence_of
+from faithlib.evaluation._advice import ENOUGH, sentence_of
 from faithlib.evaluation.summary import COLUMNS, Table
 
 METHODS = ("lime", "saliency", "occlusion")

@@ -22,11 +22,10 @@ from faithlib.metrics.registry import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "book" / "api").glob("*.rst"))
-MODULES = sorted(
-    found.name
-    for found in pkgutil.walk_packages(faithlib.__path__, "faithlib.")
-    if not found.name.rpartition(".")[2].startswith("_")
-)
+EVERY_MODULE = sorted(found.name for found in pkgutil.walk_packages(faithlib.__path__, "faithlib."))
+COMMANDS = [name for name in EVERY_MODULE if name.endswith(".__main__")]
+MODULES = [name for name in EVERY_MODULE if name not in COMMANDS]
+PRIVATE = [name for name in MODULES if "._" in name]
 
 
 def public_names(module: str) -> set[str]:
@@ -42,7 +41,8 @@ def public_names(module: str) -> set[str]:
 
 
 def test_every_module_is_on_one_page() -> None:
-    """autodoc takes the public names of a module from the module itself: nobody lists them by hand."""
+    """autodoc takes the entries of a module from the module itself: nobody lists them by hand. Private modules are on a
+    page as well, to be read: what each method is stands in them."""
     written = [name for page in PAGES for name in re.findall(r"^\.\. automodule:: (\S+)$", page.read_text(), re.M)]
     assert sorted(written) == MODULES
     toc = (ROOT / "book" / "_toc.yml").read_text()
@@ -143,11 +143,46 @@ def test_pages_of_the_book_link_to_entries() -> None:
 
 # ------------------------------------------------------------------------------------------------------ what is public
 INDEX = (ROOT / "book" / "api" / "index.md").read_text(encoding="utf-8")
-PUBLIC = {
-    name: tuple(importlib.import_module(name).__all__)
-    for name in ("faithlib", *MODULES)
-    if hasattr(importlib.import_module(name), "__all__")
-}
+PUBLIC = {name: tuple(importlib.import_module(name).__all__) for name in ("faithlib", *MODULES) if name not in PRIVATE}
+
+
+def test_a_module_lists_its_public_names_or_is_private() -> None:
+    """There is no third kind: `__all__`, or an underscore before the name of the module; a package is public."""
+    assert {"faithlib._scheduler", "faithlib.backends._model_adapters"} <= set(PRIVATE)
+    for name in ("faithlib", *MODULES):
+        module = importlib.import_module(name)
+        assert hasattr(module, "__all__") != (name in PRIVATE), name
+        assert not (name in PRIVATE and hasattr(module, "__path__")), name
+
+
+def test_public_names_live_in_public_modules() -> None:
+    """So that what a signature, a traceback or a pickle names may be imported from there."""
+    for module, names in PUBLIC.items():
+        loaded = importlib.import_module(module)
+        for name in names:
+            thing = getattr(loaded, name)
+            home = getattr(thing, "__module__", module)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                assert thing.__name__ in PUBLIC.get(home, ()), f"{module}.{name} is made in {home}"
+
+
+def test_the_book_uses_public_names_alone() -> None:
+    """The library's largest user needs nothing that others are not promised."""
+    used: dict[tuple[str, str], str] = {}
+    for folder in ("faithbook", "notebooks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "faithlib":
+                    used |= {(str(node.module), alias.name): path.name for alias in node.names}
+                elif isinstance(node, ast.Import):
+                    used |= {(alias.name, ""): path.name for alias in node.names if alias.name in EVERY_MODULE}
+    assert len(used) > 100
+    private: dict[tuple[str, str], str] = {}
+    for (module, name), file in used.items():
+        is_module = f"{module}.{name}".strip(".") in PUBLIC
+        if not is_module and name not in PUBLIC.get(module, ()):
+            private[module, name] = file
+    assert private == {}
 
 
 def test_one_page_lists_what_is_public() -> None:

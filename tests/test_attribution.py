@@ -30,7 +30,7 @@ from toy_models import (
 )
 
 from faithlib.attribution import attribute, methods
-from faithlib.attribution.deeplift import _Rules
+from faithlib.attribution._deeplift import _Rules
 from faithlib.attribution.registry import AGGREGATIONS, IMAGE_METHODS, METHODS, Method
 from faithlib.backends import TextBackend
 from faithlib.errors import InputError, ModelError, UnknownNameError

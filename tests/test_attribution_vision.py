@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from toy_models import FAST, image_inputs, text_inputs, text_model, vision_model, vit
 
+from faithlib._masking import replacement_pixels
 from faithlib.attribution import attribute, methods
+from faithlib.attribution._relevance import lrp_rules, plain_attention
 from faithlib.attribution.registry import IMAGE_METHODS
-from faithlib.attribution.relevance import lrp_rules, plain_attention
 from faithlib.backends.pixels import WITHOUT_CLASS_TOKEN
 from faithlib.errors import FaithlibError, ModelError
 from faithlib.inputs import ImageInputs
-from faithlib.masking import replacement_pixels
 from faithlib.perturb import Perturber
 
 NAMES = methods("image")

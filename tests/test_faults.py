@@ -26,6 +26,7 @@ from toy_models import text_inputs, text_model, tokenizer
 
 from faithlib import __main__ as command_line
 from faithlib import evaluation
+from faithlib._warnings_log import collect_warnings
 from faithlib.attribution import attribute, methods
 from faithlib.backends.functions import Remembering
 from faithlib.errors import FaithlibError, InputError, ModelError, UnavailableError
@@ -33,7 +34,6 @@ from faithlib.evaluation import MetricSettings, RunSettings
 from faithlib.evaluation.prepare import prepare_inputs
 from faithlib.inputs import TextInputs, WordInputs
 from faithlib.perturb import Perturber
-from faithlib.warnings_log import collect_warnings
 
 TEXTS = ["a fine film, not bad", "who is it, not a film"]
 FEW: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_morf", "aopc_lerf"]}

@@ -19,11 +19,11 @@ import faithlib
 from faithlib import names
 from faithlib.attribution import methods
 from faithlib.attribution.__main__ import registered, with_names
-from faithlib.attribution.texts import AGGREGATIONS, POOLS
+from faithlib.attribution._texts import AGGREGATIONS, POOLS
 from faithlib.catalogue import DIRECTIONS, LANGUAGE, list_metrics
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import MetricSettings, RunSettings, evaluate
-from faithlib.names import Aggregation, Erasure, FollowedOutput, MethodName, MetricName, Output, Pool, Unit
+from faithlib.names import Aggregation, FollowedOutput, MetricName, Output, Pool, Unit
 from faithlib.outputs import FOLLOWED, OUTPUTS
 from faithlib.perturb import ERASURES
 from faithlib.segmentation import UNITS
@@ -38,7 +38,7 @@ def test_types_list_what_the_registries_hold() -> None:
     assert registered()["MethodName"] == tuple(dict.fromkeys(methods("text") + methods("image") + methods("words")))
     assert set(registered()["Erasure"]) == {name for names in ERASURES.values() for name in names}
     hand_over = "run `python -m faithlib.attribution`, then `ruff format`"
-    assert {"MethodName": get_args(MethodName), "Erasure": get_args(Erasure)} == registered(), hand_over
+    assert {kind: get_args(getattr(names, kind)) for kind in registered()} == registered(), hand_over
     source = Path(names.__file__).read_text(encoding="utf-8")
     for changed in (source, source.replace('"lime"', '"lemon"'), source.replace('"blur"', '"fog"')):
         assert ast.dump(ast.parse(with_names(changed))) == ast.dump(ast.parse(source)), hand_over
@@ -100,6 +100,12 @@ LINES = {
     'evaluate(film, ["good"], methods={name: Row(name) for name in list_methods("words")})': "",
     'attribute(list_methods("words")[0], film, ["good"])': "",
     'list_methods("texts")': 'Argument 1 to "methods" has incompatible type',
+    'Perturber(film, WordInputs.from_texts(["good"]), erase="msk")': 'Argument "erase" to "Perturber" has incompatible',
+    'Perturber(film, WordInputs.from_texts(["good"]), output="loss")': 'Argument "output" to "Perturber" has incompat',
+    'Perturber(film, WordInputs.from_texts(["good"]), erase="mask", output="probability")': "",
+    'WordInputs.from_texts(["good"], unit="wrd")': 'Argument "unit" to "from_texts" of "WordInputs" has incompatible',
+    'imported_scores([[0.1]], WordInputs.from_texts(["good"]), pool="max")': 'Argument "pool" to "imported_scores" has',
+    'cut("Good. Bad.", "sentences")': 'Argument 2 to "cut" has incompatible type',
 }
 
 
@@ -110,9 +116,11 @@ def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
     imports = "".join(f"import {module}\n" for module in lists)
     names = "".join(f"{module}.{name}\n" for module, names in lists.items() for name in names)
     head = (
-        "from faithlib import MetricSettings, RunSettings, WordInputs, attribute, evaluate, explain, list_methods\n"
-        "from faithlib import list_metrics, texts\n"
+        "from faithlib import MetricSettings, Perturber, RunSettings, WordInputs, attribute, evaluate, explain\n"
+        "from faithlib import list_methods, list_metrics, texts\n"
         "from faithlib.attribution import Row\n"
+        "from faithlib.attribution.imported import imported_scores\n"
+        "from faithlib.segmentation import cut\n"
         f"from faithlib.evaluation import count_rows\n{imports}{names}\n\n"
         "def film(texts: list[str]) -> list[list[float]]:\n    return [[0.5, 0.5] for _ in texts]\n\n\n"
     )

@@ -12,7 +12,7 @@ from refusals import refused
 from torch import Tensor
 from toy_models import Bag, answers, image_inputs, vision_model
 
-from faithlib import metric_names
+from faithlib import _metric_names as metric_names
 from faithlib.attribution import Row, attribute, method
 from faithlib.attribution.perturbation import ERASING, Explained
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, ON_REQUEST

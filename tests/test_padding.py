@@ -13,11 +13,11 @@ from flat import evaluate
 from sequence_classes import alone, class_names, made, texts
 from torch import Tensor, nn
 
+from faithlib._warnings_log import collect_warnings
 from faithlib.attribution import Row
 from faithlib.errors import FaithlibError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
-from faithlib.warnings_log import collect_warnings
 
 ENDING = "ForSequenceClassification"
 # Where padding shows in the class's own code, in the embeddings, in convolutions, in whole-sequence transforms; and

@@ -11,8 +11,9 @@ import torch
 from refusals import refused
 from toy_models import FAMILIES, LENGTHS, image_inputs, model_and_texts, text_inputs, text_model, vision_model
 
-from faithlib import counter_rng, perturb, scheduler
-from faithlib import masking as perturbations
+from faithlib import _masking as perturbations
+from faithlib import _scheduler as scheduler
+from faithlib import counter_rng, perturb
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, SetFunction
@@ -117,7 +118,7 @@ def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog, inputs)
     torch.testing.assert_close(perturber.keep(keep), Perturber(MODELS["bert"], inputs).keep(keep), atol=1e-5, rtol=0)
     assert max(sizes) > 3
     assert perturber.stats.rows_run <= 36 + 3
-    told = [record.getMessage() for record in caplog.records if record.name == "faithlib.scheduler"]
+    told = [record.getMessage() for record in caplog.records if record.name == "faithlib._scheduler"]
     assert told[0].startswith(f"memory ran out at {sizes[0]} rows of")
 
 

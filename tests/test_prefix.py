@@ -16,7 +16,8 @@ from refusals import refused
 from torch import Tensor
 
 from faithlib.attribution import attribute
-from faithlib.backends import PromptClassifier, prefix
+from faithlib.backends import PromptClassifier
+from faithlib.backends import _prefix as prefix
 from faithlib.backends.families import family_of
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from toy_models import image_inputs, vit
 
-from faithlib.attribution import relevance
-from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
+from faithlib.attribution import _relevance as relevance
+from faithlib.attribution._relevance import conservative_rules, lrp_rules, plain_attention
 from faithlib.backends import replica
 from faithlib.errors import ModelError
 

@@ -17,14 +17,14 @@ from refusals import refused
 from torch import Tensor
 from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
 
-from faithlib import scheduler
-from faithlib.attribution import texts as attribution_texts
+from faithlib import _scheduler as scheduler
+from faithlib._masking import Perturbation, Rows
+from faithlib._scheduler import CostModel, Scheduler, cut
+from faithlib.attribution import _texts as attribution_texts
 from faithlib.copies import Copies
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import RunSettings, evaluate
-from faithlib.masking import Perturbation, Rows
 from faithlib.perturb import Perturber
-from faithlib.scheduler import CostModel, Scheduler, cut
 
 READER = text_model("bert")
 

@@ -17,18 +17,18 @@ import torch
 from faithbook.models.load import Classifier
 from faithbook.own.load import OwnData
 from faithlib.attribution.dispatch import attributed
-from faithlib.attribution.registry import IMAGE_METHODS, METHODS, Row
+from faithlib.attribution.registry import Row
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import MetricSettings, count_rows
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.memory import free_bytes
-from faithlib.metric_names import MetricName
-from faithlib.names import MethodName
+from faithlib.names import MethodName, MetricName
 from faithlib.perturb import Perturber
 
 _PROBES = 8
+_FLOORS = {"random", "uniform"}  # methods that look at no model, and so explain any
 _BYTES_AN_ANSWER = 200  # beside the key's one bit a feature
 
 
@@ -44,8 +44,7 @@ def fitting_methods(
     rows: dict[str, Row] = {name: Row(name) for name in names}
     attributed(rows, classifier.model, shortest, left_out=left_out, passed=(ModelError,))
     fitting = tuple(name for name in names if name not in left_out)
-    known = METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
-    if all(known[name].answers == "floor" for name in fitting):
+    if set(fitting) <= _FLOORS:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ModelError(f"no method can explain {classifier.spec}. {reasons or 'random and uniform look at no model'}")
     return fitting, left_out

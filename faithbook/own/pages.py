@@ -37,8 +37,7 @@ from faithlib.catalogue import DIRECTIONS, FAITHFULNESS, FAMILIES, HIGHER
 from faithlib.errors import FaithlibError, InputError
 from faithlib.evaluation.measures import families_of
 from faithlib.inputs import Inputs, TextInputs
-from faithlib.metric_names import MetricName
-from faithlib.names import MethodName
+from faithlib.names import Erasure, MethodName, MetricName
 from faithlib.perturb import Perturber
 
 FLOOR = "random"
@@ -92,7 +91,7 @@ def accuracy(predicted: pd.DataFrame) -> str:
 
 
 def explain(
-    methods: Sequence[MethodName], classifier: Classifier, inputs: Inputs, *, erase: str | None = None
+    methods: Sequence[MethodName], classifier: Classifier, inputs: Inputs, *, erase: Erasure | None = None
 ) -> tuple[dict[str, Tensor], pd.DataFrame]:
     """Scores [B, F] of each method, those that `evaluate` computes of these names, and what they cost.
 

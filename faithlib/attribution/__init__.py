@@ -7,23 +7,23 @@ modules behind them:
 ==============  =============================================================================
 module          methods for texts
 ==============  =============================================================================
-`gradient`      saliency, input_x_gradient, guided_backprop, integrated_gradients, activation
-`deeplift`      deeplift
-`attention`     attention, scaled_attention, rollout
+`_gradient`     saliency, input_x_gradient, guided_backprop, integrated_gradients, activation
+`_deeplift`     deeplift
+`_attention`    attention, scaled_attention, rollout
 `perturbation`  occlusion, lime, shapley_sampling, random, uniform
 ==============  =============================================================================
 
-==================  ==============================================================================
-module              methods for images
-==================  ==============================================================================
-`vit`               integrated_gradients, grad_cam, raw_attention, rollout, transformer_mm, attcat
-`vit`, `relevance`  lrp, partial_lrp, transformer_attribution, conservative_lrp
-`perturbation`      occlusion, lime, shapley_sampling, random, uniform
-==================  ==============================================================================
+====================  ==============================================================================
+module                methods for images
+====================  ==============================================================================
+`_vit`                integrated_gradients, grad_cam, raw_attention, rollout, transformer_mm, attcat
+`_vit`, `_relevance`  lrp, partial_lrp, transformer_attribution, conservative_lrp
+`perturbation`        occlusion, lime, shapley_sampling, random, uniform
+====================  ==============================================================================
 
-`target` and `texts` hold what the text methods share, `vision` what the image methods do; `dispatch` runs the table,
-`costs` its accounts, `specification` what is said of a method; `own` makes a method of a function of yours; `imported`
-reads what other tools explain.
+`_target` and `_texts` hold what the text methods share, `_vision` what the image methods do; `dispatch` runs the table,
+`costs` its accounts, `_specification` what is said of a method; `own` makes a method of a function of yours; `imported`
+reads what other tools explain. Modules with an underscore are private: what they hold is asked for by its name.
 """
 
 from faithlib.attribution.costs import Cost

@@ -1,6 +1,7 @@
-"""`python -m faithlib.attribution`: write the names of methods and of erasures in `names.py`, out of their registries.
+"""`python -m faithlib.attribution`: write the names of methods, erasures, outputs, units and normalisers in `names.py`,
+out of their registries.
 
-It takes no options. To be run when a method or an erasure is added; a test fails where that was forgotten.
+It takes no options. To be run when one of these is added; a test fails where that was forgotten.
 """
 
 import re
@@ -9,7 +10,10 @@ from pathlib import Path
 
 from faithlib import names
 from faithlib.attribution import methods
+from faithlib.masks import NORMALISERS
+from faithlib.outputs import FOLLOWED, OUTPUTS
 from faithlib.perturb import ERASURES
+from faithlib.segmentation import UNITS
 
 
 def registered() -> dict[str, tuple[str, ...]]:
@@ -20,6 +24,10 @@ def registered() -> dict[str, tuple[str, ...]]:
     """
     known: Mapping[str, Iterable[Iterable[str]]] = {
         "Erasure": ERASURES.values(),
+        "Output": [OUTPUTS],
+        "FollowedOutput": [FOLLOWED],
+        "Unit": [UNITS],
+        "Normaliser": [NORMALISERS],
         "MethodName": [methods("text"), methods("image"), methods("words")],
     }
     return {kind: tuple(dict.fromkeys(name for listed in lists for name in listed)) for kind, lists in known.items()}
@@ -40,4 +48,4 @@ def with_names(text: str) -> str:
 if __name__ == "__main__":
     path = Path(names.__file__)
     path.write_text(with_names(path.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"names of methods and erasures in {path}: format it with `ruff format`")
+    print(f"names of methods, erasures, outputs, units and normalisers in {path}: format it with `ruff format`")

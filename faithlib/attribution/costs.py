@@ -13,11 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.attribution._target import Chunk
 from faithlib.attribution.perturbation import Perturbers
-from faithlib.attribution.target import Chunk
-from faithlib.backends.logits import logits_in
+from faithlib.backends._logits import logits_in
 from faithlib.backends.shared_weights import CONTEXT, ON_NO_ACCOUNT
 from faithlib.memory import Clock, waited
+
+__all__ = ["Cost"]
 
 
 @dataclass

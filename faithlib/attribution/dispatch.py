@@ -15,22 +15,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib._selfcheck import met
+from faithlib.attribution._specification import Method
+from faithlib.attribution._target import Number
+from faithlib.attribution._texts import Job, run_on_texts
+from faithlib.attribution._vision import run_on_images
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import ErasingMethod, Explained, Perturbers, check_given, erased_inputs
 from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Row, checked, finite, in_words
-from faithlib.attribution.specification import Method
-from faithlib.attribution.target import Number
-from faithlib.attribution.texts import Job, run_on_texts
-from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
-from faithlib.backends.model_adapters import target_classes, unwrapped
+from faithlib.backends._model_adapters import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.names import Aggregation, MethodName, Output, Pool
 from faithlib.outputs import default_of
 from faithlib.perturb import Perturber
-from faithlib.selfcheck import met
 from faithlib.user_inputs import model_and_inputs
+
+__all__ = ["attribute", "attribute_rows", "attributed"]
 
 
 def attribute(
@@ -79,7 +81,7 @@ def attribute(
         features, within each.
     check : bool, default True
         Whether one input also goes through the model's own call and is compared with what is computed here
-        (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
+        (`faithlib._selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
     return_delta : bool, default False
         Of integrated_gradients: whether to return also by how much the scores' sum misses F(x) - F(x').
     options
@@ -370,7 +372,7 @@ def _jobs(
     job_of = {}
     for row, method in methods.items():
         # Maps of images are pooled chunk by chunk, what texts answer when it is read.
-        pool = row.pool if isinstance(inputs, ImageInputs) else ""
+        pool = row.pool if isinstance(inputs, ImageInputs) else "sum"
         key = (row.method, None if method.blind else number_of[row], pool, *in_words(row.options))
         job = jobs.setdefault(key, Job(str(row.method), method, number_of[row], pool, dict(row.options), passed=passed))
         job.readers += 1

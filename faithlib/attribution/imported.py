@@ -36,11 +36,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from faithlib.attribution.texts import AGGREGATIONS, POOLS, pooled
+from faithlib._warnings_log import note
+from faithlib.attribution._texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, check_known, counted
-from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs, pooled
+from faithlib.names import Aggregation, Pool
 from faithlib.segmentation import Span, format_rows, items_of
-from faithlib.warnings_log import note
 
 __all__ = [
     "align_tokens",
@@ -76,8 +77,8 @@ def imported_scores(
     *,
     rows: Sequence[int] | None = None,
     total: int | None = None,
-    aggregation: str = "sum",
-    pool: str = "sum",
+    aggregation: Aggregation = "sum",
+    pool: Pool = "sum",
 ) -> Tensor:
     """Scores of the features of these inputs, as another tool explains them.
 
@@ -90,7 +91,7 @@ def imported_scores(
     rows, total
         Where only some of the inputs that were explained are used: the explanation of each, counted from 0, and how
         many explanations there are.
-    aggregation : {"sum", "mean", "l2", "abs_sum"}, default "sum"
+    aggregation : Aggregation, default "sum"
         From the D values of an embedding to one.
     pool : {"sum", "mean"}, default "sum"
         From the tokens, positions or pixels of a feature to one score.
@@ -196,7 +197,9 @@ def _tensor(values: Any) -> Tensor:
     return made.cpu() if made.dtype == torch.float64 else made.cpu().float()
 
 
-def _of_array(values: Tensor, inputs: Inputs, rows: list[int], total: int, aggregation: str, pool: str) -> Tensor:
+def _of_array(
+    values: Tensor, inputs: Inputs, rows: list[int], total: int, aggregation: Aggregation, pool: Pool
+) -> Tensor:
     """Scores from one array for all inputs, of features, positions, embeddings or pixels, told by its shape."""
     shape, mask = list(values.shape), inputs.feature_mask
     if values.ndim < 2 or len(values) != total:
@@ -256,7 +259,7 @@ def _of_images(inputs: ImageInputs) -> str:
     return f"these inputs have pixels {shape} (one channel will do), or features {features}"
 
 
-def _of_pixels(values: Tensor, inputs: ImageInputs, pool: str) -> Tensor:
+def _of_pixels(values: Tensor, inputs: ImageInputs, pool: Pool) -> Tensor:
     """Scores [B, F] from pixels [B, C, H, W]."""
     if values.ndim != 4 or values.shape[2:] != inputs.pixels.shape[2:]:
         raise InputError(f"an explanation of shape {list(values.shape)}: {_of_images(inputs)}")
@@ -264,7 +267,7 @@ def _of_pixels(values: Tensor, inputs: ImageInputs, pool: str) -> Tensor:
     return pooled(flat, inputs.maps(torch.arange(len(values))).flatten(1), inputs.feature_mask, pool)
 
 
-def _of_shap_images(explanation: Any, inputs: ImageInputs, rows: list[int], total: int, pool: str) -> Tensor:
+def _of_shap_images(explanation: Any, inputs: ImageInputs, rows: list[int], total: int, pool: Pool) -> Tensor:
     """Scores from shap's images, [B, H, W, C] or [B, H, W, C, K]."""
     values = _tensor(explanation.values)
     if values.ndim not in (4, 5) or len(values) != total:
@@ -378,7 +381,7 @@ def _column(table: Any, name: str) -> NDArray[np.float64]:
 
 # ------------------------------------------------------------------------------------------------------ onto features
 def _of_texts(
-    texts: Sequence[Any], inputs: TextInputs | WordInputs, rows: list[int], aggregation: str, pool: str
+    texts: Sequence[Any], inputs: TextInputs | WordInputs, rows: list[int], aggregation: Aggregation, pool: Pool
 ) -> Tensor:
     """Scores [B, F] or [B, F, K] from what is said of each text."""
     made, unsaid = [], []
@@ -438,7 +441,9 @@ def _tokens_in(one: Any, row: int) -> _Tokens | None:
     return _Tokens([str(token[0]) for token in one], spans, scores)
 
 
-def _of_values(values: Any, inputs: TextInputs | WordInputs, i: int, row: int, aggregation: str, pool: str) -> Tensor:
+def _of_values(
+    values: Any, inputs: TextInputs | WordInputs, i: int, row: int, aggregation: Aggregation, pool: Pool
+) -> Tensor:
     """Scores [f] of one text from values of its words or tokens, or of their embeddings."""
     if isinstance(values, str | bytes | dict | Real) or values is None:
         raise InputError(f"the explanation of text {row} is {values!r}: {_EXPECTED}")
@@ -479,7 +484,7 @@ def _names_of(inputs: TextInputs | WordInputs, i: int) -> tuple[str, ...]:
     return inputs.features[i]
 
 
-def _pooled_tokens(scores: NDArray[Any], owners: Sequence[int], n_features: int, pool: str) -> Tensor:
+def _pooled_tokens(scores: NDArray[Any], owners: Sequence[int], n_features: int, pool: Pool) -> Tensor:
     """Scores [f] or [f, K] from those of tokens."""
     values = torch.as_tensor(scores)
     columns = values[:, None] if values.ndim == 1 else values

@@ -30,6 +30,8 @@ from torch import Tensor
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.errors import InputError
 
+__all__ = ["InsideMethod", "method"]
+
 
 @dataclass(frozen=True)
 class InsideMethod:

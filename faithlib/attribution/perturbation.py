@@ -23,12 +23,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from faithlib._draws import drawn, generator
 from faithlib.copies import Copies, ask
-from faithlib.draws import drawn, generator
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Inputs, TextInputs, WordInputs
+from faithlib.names import Erasure, FollowedOutput
 from faithlib.outputs import FOLLOWED, read, settled_classes
 from faithlib.perturb import ERASURES, Perturber
+
+__all__ = ["ErasingMethod", "Explained"]
 
 DISTRIBUTIONS = ("gaussian", "uniform")
 
@@ -124,16 +127,16 @@ class Perturbers:
         self._given = given
         self._made: dict[tuple[object, ...], Perturber] = {}
 
-    def of(self, inputs: Inputs, erase: str | None, output: str) -> Perturber:
+    def of(self, inputs: Inputs, erase: Erasure | None, output: str) -> Perturber:
         """The one for these inputs; without `erase`, it erases as the given one does, or as inputs of this kind are."""
         given = self._given
         erase = erase or (ERASURES[type(inputs)][0] if given is None else given.erase)
         if given is not None and (given.erase, given.inputs.keys()) == (erase, inputs.keys()):
             return given
         # `Answers` reads logits by an output of its own; what a function answers is checked by what it is said to be.
-        followed: str | None = "logit"
+        followed: FollowedOutput | None = "logit"
         if isinstance(inputs, WordInputs):
-            followed = output if output in FOLLOWED else None
+            followed = next((known for known in FOLLOWED if known == output), None)
         key = erase, followed, inputs.keys()
         if key not in self._made:
             self._made[key] = Perturber(self._model, inputs, erase=erase, output=followed, check=False)

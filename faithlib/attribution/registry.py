@@ -11,14 +11,16 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution import attention, deeplift, gradient, perturbation, vit
+from faithlib.attribution import _attention, _deeplift, _gradient, _vit, perturbation
+from faithlib.attribution._specification import Method
+from faithlib.attribution._texts import AGGREGATIONS, POOLS
 from faithlib.attribution.perturbation import ErasingMethod
-from faithlib.attribution.specification import Method
-from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import Aggregation, MethodName, Output, Pool
 from faithlib.outputs import OUTPUTS, check_stated
+
+__all__ = ["PREDICTED", "InputKind", "Row", "methods"]
 
 #: What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
@@ -28,15 +30,15 @@ WITH_DELTA = "integrated_gradients"
 
 
 METHODS: dict[str, Method] = {
-    "attention": Method(attention.attention, "positions", blind=True),
-    "scaled_attention": Method(attention.scaled_attention, "positions"),
-    "rollout": Method(attention.rollout, "positions", blind=True),
-    "input_x_gradient": Method(gradient.input_x_gradient, "elements", "abs_sum"),
-    "integrated_gradients": Method(gradient.integrated_gradients, "elements", "sum"),
-    "deeplift": Method(deeplift.deeplift, "elements", "sum"),
-    "saliency": Method(gradient.saliency, "elements", "l2"),
-    "guided_backprop": Method(gradient.guided_backprop, "elements", "l2"),
-    "activation": Method(gradient.activation, "elements", "l2", blind=True),
+    "attention": Method(_attention.attention, "positions", blind=True),
+    "scaled_attention": Method(_attention.scaled_attention, "positions"),
+    "rollout": Method(_attention.rollout, "positions", blind=True),
+    "input_x_gradient": Method(_gradient.input_x_gradient, "elements", "abs_sum"),
+    "integrated_gradients": Method(_gradient.integrated_gradients, "elements", "sum"),
+    "deeplift": Method(_deeplift.deeplift, "elements", "sum"),
+    "saliency": Method(_gradient.saliency, "elements", "l2"),
+    "guided_backprop": Method(_gradient.guided_backprop, "elements", "l2"),
+    "activation": Method(_gradient.activation, "elements", "l2", blind=True),
     "lime": Method(perturbation.ERASING["lime"], "features"),
     "occlusion": Method(perturbation.ERASING["occlusion"], "features"),
     "shapley_sampling": Method(perturbation.ERASING["shapley_sampling"], "features"),
@@ -47,16 +49,16 @@ METHODS: dict[str, Method] = {
 #: What explains a function that nobody can look into.
 WORD_METHODS = {name: METHODS[name] for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")}
 IMAGE_METHODS: dict[str, Method] = {
-    "integrated_gradients": Method(vit.integrated_gradients, "pixels"),
-    "grad_cam": Method(vit.grad_cam, "patches", outputs=LOGIT_FIRST),
-    "lrp": Method(vit.lrp, "pixels", outputs=LOGIT_ONLY),
-    "partial_lrp": Method(vit.partial_lrp, "patches", outputs=LOGIT_ONLY),
-    "transformer_attribution": Method(vit.transformer_attribution, "patches", outputs=LOGIT_ONLY),
-    "conservative_lrp": Method(vit.conservative_lrp, "patches", outputs=LOGIT_ONLY),
-    "raw_attention": Method(vit.raw_attention, "patches", blind=True),
-    "rollout": Method(vit.rollout, "patches", blind=True),
-    "transformer_mm": Method(vit.transformer_mm, "patches", outputs=LOGIT_FIRST),
-    "attcat": Method(vit.attcat, "patches", outputs=LOGIT_FIRST),
+    "integrated_gradients": Method(_vit.integrated_gradients, "pixels"),
+    "grad_cam": Method(_vit.grad_cam, "patches", outputs=LOGIT_FIRST),
+    "lrp": Method(_vit.lrp, "pixels", outputs=LOGIT_ONLY),
+    "partial_lrp": Method(_vit.partial_lrp, "patches", outputs=LOGIT_ONLY),
+    "transformer_attribution": Method(_vit.transformer_attribution, "patches", outputs=LOGIT_ONLY),
+    "conservative_lrp": Method(_vit.conservative_lrp, "patches", outputs=LOGIT_ONLY),
+    "raw_attention": Method(_vit.raw_attention, "patches", blind=True),
+    "rollout": Method(_vit.rollout, "patches", blind=True),
+    "transformer_mm": Method(_vit.transformer_mm, "patches", outputs=LOGIT_FIRST),
+    "attcat": Method(_vit.attcat, "patches", outputs=LOGIT_FIRST),
     **WORD_METHODS,
 }
 InputKind = Literal["text", "image", "words"]

@@ -1,19 +1,19 @@
 """One face for every model: embed a batch, go on from (perturbed) embeddings to logits, run erased inputs.
 
-================  ====================================================================================================
-module            what is there
-================  ====================================================================================================
-`texts`           Hugging Face classifiers: `TextBackend`
-`families`        what families of them there are, and what is perturbed in each: `acts_on`
-`prefix`          keys and values of the beginnings that rows of a decoder share
-`pixels`          any classifier of pixels: `VisionBackend`; what enters the blocks of vision transformers
-`model_adapters`  what a user's model comes with: wrappers, names of classes, a tokenizer
-`logits`          logits in what a model answers
-`prompts`         a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input
-`continuation`    a causal language model asked for the text that follows: `Continuation`
-`functions`       any function of texts: `FunctionBackend`
-`shared_weights`  the copy of a model's structure on which all this is done, so that the model itself is never changed
-================  ====================================================================================================
+=================  ====================================================================================================
+module             what is there
+=================  ====================================================================================================
+`texts`            Hugging Face classifiers: `TextBackend`
+`families`         what families of them there are, and what is perturbed in each: `acts_on`
+`_prefix`          keys and values of the beginnings that rows of a decoder share
+`pixels`           any classifier of pixels: `VisionBackend`; what enters the blocks of vision transformers
+`_model_adapters`  what a user's model comes with: wrappers, names of classes, a tokenizer
+`_logits`          logits in what a model answers
+`prompts`          a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input
+`continuation`     a causal language model asked for the text that follows: `Continuation`
+`functions`        any function of texts: `FunctionBackend`
+`shared_weights`   the copy of a model's structure on which all this is done, so that the model itself is never changed
+=================  ====================================================================================================
 """
 
 from typing import Any

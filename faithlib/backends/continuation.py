@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.model_adapters import inside
+from faithlib.backends._model_adapters import inside
 from faithlib.backends.prompts import Prompt, Template, check_apart, stacked
 from faithlib.errors import InputError, check_counts, check_known, counted
 from faithlib.inputs import TextInputs
 from faithlib.segmentation import listed
+
+__all__ = ["Continuation"]
 
 READINGS = (
     "log_probability", "mean_log_probability", "probability", "contrast", "distribution", "similarity",
@@ -190,7 +192,7 @@ class Continuation(Prompt):
         """The greedy answer to one prompt [L]."""
         from transformers.cache_utils import DynamicCache  # comes with a causal model; images do without transformers
 
-        from faithlib.backends.prefix import has_key_value_cache
+        from faithlib.backends._prefix import has_key_value_cache
 
         # Of models that keep something else, or nothing, the whole runs again for each token.
         cache = DynamicCache() if has_key_value_cache(self.config) else None

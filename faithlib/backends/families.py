@@ -40,6 +40,8 @@ from faithlib.backends.prompts import Prompt
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
+__all__ = ["ModelFamily", "base_of", "family_of"]
+
 
 @dataclass(frozen=True)
 class ModelFamily:

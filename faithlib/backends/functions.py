@@ -16,6 +16,8 @@ from torch import Tensor
 from faithlib.errors import InputError, ModelError, UnavailableError, counted, some_numbers
 from faithlib.inputs import WordInputs
 
+__all__ = ["FunctionBackend", "Remembering"]
+
 # What explains and measures without a look inside.
 _EXPECTED = (
     "expected probabilities [R, C], at least 0 and 1 in sum; with output='sigmoid' probabilities that need not add up, "

@@ -19,12 +19,14 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends._logits import logits_of
 from faithlib.backends.functions import ERASING
-from faithlib.backends.logits import logits_of
 from faithlib.backends.shared_weights import CONTEXT, in_context, replica
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
 from faithlib.memory import is_out_of_memory
+
+__all__ = ["VisionBackend"]
 
 Pair = tuple[int, int]
 _MOST_PREFIX = 8  # class, distillation and register tokens

@@ -19,11 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.logits import logits_in
-from faithlib.backends.model_adapters import inside
+from faithlib.backends._logits import logits_in
+from faithlib.backends._model_adapters import inside
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import TextInputs
+from faithlib.names import PromptUnit
 from faithlib.segmentation import Filled, Span, items_of, listed, readable
+
+__all__ = ["Prompt", "PromptClassifier"]
 
 Template = str | Sequence[Mapping[str, str]]
 _SLOT = re.compile(r"{(\w+)}")
@@ -90,7 +93,7 @@ class Prompt(nn.Module):
         self,
         texts: Iterable[str] | Iterable[Mapping[str, str]],
         *,
-        unit: str = "word",
+        unit: PromptUnit = "word",
         words: Sequence[Sequence[Span]] | None = None,
         max_length: int | None = None,
     ) -> TextInputs:
@@ -100,7 +103,7 @@ class Prompt(nn.Module):
         ----------
         texts : Iterable[str] | Iterable[Mapping[str, str]]
             B texts; for a template of several slots a mapping for each prompt, from the names of all slots to texts.
-        unit : {"word", "sentence", "character", "wordpiece", "token", "slot"}, default "word"
+        unit : PromptUnit, default "word"
             What a feature is. "token" is "wordpiece", one token of the tokenizer; "slot" the text of each slot as a
             whole.
         words : Sequence[Sequence[Span]], optional

@@ -21,6 +21,8 @@ from torch import Tensor, nn
 
 from faithlib.errors import ModelError
 
+__all__ = ["Slot", "replica", "slot_at"]
+
 
 class BypassError(ModelError):
     """A forward pass that never asks a module in which an answer was laid."""

@@ -20,18 +20,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faithlib._warnings_log import note
+from faithlib.backends._logits import check_task, logits_of, named
+from faithlib.backends._model_adapters import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.families import ModelFamily, base_of, family_of, text_config
-from faithlib.backends.logits import check_task, logits_of, named
-from faithlib.backends.model_adapters import check_tables, failure, is_quantised, scales_by_batch
 from faithlib.backends.prompts import Prompt, appended, forwards
 from faithlib.backends.shared_weights import CONTEXT, ON_NO_ACCOUNT, Slot, in_context, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger
-from faithlib.warnings_log import note
 
 if TYPE_CHECKING:
-    from faithlib.backends.prefix import Beginnings
+    from faithlib.backends._prefix import Beginnings
+
+__all__ = ["TextBackend"]
 
 # How far a row's answer may move beside padding by rounding alone, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 2e-5, torch.float32: 2e-5, torch.float16: 2e-2}
@@ -234,7 +236,7 @@ class TextBackend:
         """What rows of the inputs share; None where this model's rows share nothing, or its head may look at all."""
         if not self.family.shares or self._own_head:
             return None
-        from faithlib.backends.prefix import Beginnings  # needs transformers, with which a decoder comes
+        from faithlib.backends._prefix import Beginnings  # needs transformers, with which a decoder comes
 
         return Beginnings.of(self)
 

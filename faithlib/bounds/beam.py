@@ -16,6 +16,8 @@ from faithlib.bounds.lattice import Array, Bounds, Keys, Lattice, Layer, Numbers
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 
+__all__ = ["adaptive_bounds", "beam_bounds", "most_rows"]
+
 
 def beam_bounds(
     score: Perturber | SetFunction,

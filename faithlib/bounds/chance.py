@@ -18,6 +18,8 @@ from faithlib.masks import removal_path
 from faithlib.metrics import aopc
 from faithlib.perturb import Perturber, SetFunction
 
+__all__ = ["RandomOrders", "random_order_aopc", "random_order_copies"]
+
 
 @dataclass(frozen=True)
 class RandomOrders:

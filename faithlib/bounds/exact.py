@@ -14,6 +14,8 @@ from faithlib.bounds.lattice import Bounds, Lattice, Layer
 from faithlib.errors import InputError
 from faithlib.perturb import Perturber, SetFunction
 
+__all__ = ["all_sets", "exact_bounds"]
+
 _ROWS_A_CALL = 1 << 16
 _FAR = 62  # shifting a set's code by this gives 0: where an input has no feature
 _MOST_EXACT = 22

@@ -20,6 +20,8 @@ from torch import Tensor
 from faithlib.errors import InputError
 from faithlib.perturb import Perturber, SetFunction
 
+__all__ = ["Bounds"]
+
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Keys = NDArray[np.uint64]

@@ -8,11 +8,9 @@ from faithlib.evaluation.language import (
     top_k_drop_scores,
     win_rate_scores,
 )
-from faithlib.evaluation.measures import ALL_SHARES, FAD_SHARES, count_rows
+from faithlib.evaluation.measures import count_rows
 from faithlib.evaluation.prepare import DEFAULT_METHODS, explain
 from faithlib.evaluation.scores import (
-    PAPER_RATIOS,
-    RELEASED_RATIOS,
     aopc_scores,
     hard_scores,
     saco_of_groups,
@@ -24,6 +22,8 @@ from faithlib.evaluation.scores import (
 from faithlib.evaluation.settings import MetricSettings, RunSettings, grouped_settings
 from faithlib.evaluation.summary import Summary, Table
 from faithlib.evaluation.table import average_marked, evaluate
+from faithlib.metrics.curves import ALL_SHARES, FAD_SHARES
+from faithlib.metrics.erasure import PAPER_RATIOS, RELEASED_RATIOS
 
 __all__ = [
     "ALL_SHARES",

@@ -9,15 +9,18 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from faithlib.metrics import language
-from faithlib.metrics.language import PI_SHARES as PI_SHARES
+from faithlib.metrics.language import PI_SHARES
+from faithlib.names import Normaliser
 from faithlib.perturb import Perturber, SetFunction
+
+__all__ = ["distance_scores", "lds_scores", "pi_soft_scores", "rise_scores", "top_k_drop_scores", "win_rate_scores"]
 
 
 def distance_scores(
     perturber: Perturber,
     scores: Tensor,
     *,
-    normaliser: str = "minmax",
+    normaliser: Normaliser = "minmax",
     variant: str = "paper",
     draws: int = 1,
     seed: int = 0,
@@ -71,7 +74,7 @@ def pi_soft_scores(
     scores: Tensor,
     *,
     shares: Sequence[float] = PI_SHARES,
-    normaliser: str = "minmax",
+    normaliser: Normaliser = "minmax",
     draws: int = 1,
     seed: int = 0,
 ) -> dict[str, Tensor]:

@@ -14,28 +14,28 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from faithlib._masking import Perturbation, Rows
+from faithlib._scheduler import row_keys
 from faithlib.attribution import Row
 from faithlib.attribution.perturbation import ErasingMethod, Explained, erased_inputs
 from faithlib.attribution.registry import method_of
-from faithlib.backends.model_adapters import unwrapped
+from faithlib.backends._model_adapters import unwrapped
 from faithlib.bounds import all_sets, beam_bounds, exact_bounds, most_rows, random_order_aopc, random_order_copies
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, METRICS, ON_REQUEST
 from faithlib.copies import Copies, ask
 from faithlib.errors import InputError, ModelError, check_counts, check_known
 from faithlib.evaluation.settings import MetricSettings, checked_settings
 from faithlib.inputs import Inputs
-from faithlib.masking import Perturbation, Rows
 from faithlib.masks import checked_mask
-from faithlib.metric_names import MetricName
-from faithlib.metrics.curves import ALL_SHARES as ALL_SHARES
-from faithlib.metrics.curves import FAD_SHARES as FAD_SHARES
 from faithlib.metrics.registry import BUILT_IN, About, Chance, Family
+from faithlib.names import Erasure, FollowedOutput, MetricName
 from faithlib.outputs import NEEDS_PROBABILITY, head_of, settled
 from faithlib.perturb import Eraser, Perturber
 from faithlib.protocols import Model
-from faithlib.scheduler import row_keys
 from faithlib.segmentation import items_of
 from faithlib.user_inputs import model_and_inputs
+
+__all__ = ["RowCount", "count_rows", "families_of"]
 
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 RANDOM_PAIRS = 32  # orders and their reverses, for what a random order gets of longer inputs
@@ -252,7 +252,9 @@ class RowCounter(Eraser):
     [3]
     """
 
-    def __init__(self, model: Any, inputs: Inputs, *, erase: str | None = None, output: str | None = None) -> None:
+    def __init__(
+        self, model: Any, inputs: Inputs, *, erase: Erasure | None = None, output: FollowedOutput | None = None
+    ) -> None:
         super().__init__(unwrapped(model), inputs, erase=erase, output=output)
         self.head = head_of(settled(output, model, 2), model, 2)
         self.rows_run = np.zeros(len(self._same_as), dtype=np.int64)
@@ -294,7 +296,7 @@ class RowCounter(Eraser):
 
 
 def count_explaining(
-    model: nn.Module | Callable[..., object], inputs: Inputs, rows: Sequence[Row], *, erase: str | None = None
+    model: nn.Module | Callable[..., object], inputs: Inputs, rows: Sequence[Row], *, erase: Erasure | None = None
 ) -> int:
     """The rows that explaining by methods which erase will run, the inputs themselves among them; other methods run
     passes of their own, which are not counted.

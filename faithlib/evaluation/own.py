@@ -12,6 +12,8 @@ from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.metrics.registry import Family
 
+__all__ = ["is_file", "method_in", "metric_in"]
+
 _Own = TypeVar("_Own", Family, ErasingMethod | InsideMethod)
 _Any = Family | ErasingMethod | InsideMethod
 

@@ -16,14 +16,16 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
+from faithlib._image_files import check_pixels
+from faithlib._warnings_log import note
 from faithlib.attribution import Row
 from faithlib.attribution.dispatch import attributed
 from faithlib.attribution.imported import imported_scores, of_class
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
 from faithlib.attribution.registry import KIND_OF, PREDICTED, checked, finite, method_of
+from faithlib.backends._model_adapters import label_names, target_classes, unwrapped
 from faithlib.backends.functions import Remembering
-from faithlib.backends.model_adapters import label_names, target_classes, unwrapped
 from faithlib.errors import (
     FaithlibError,
     InputError,
@@ -38,15 +40,15 @@ from faithlib.errors import (
 from faithlib.evaluation.files import is_table_file, read_attributions
 from faithlib.evaluation.settings import MetricSettings, RunSettings, checked_settings
 from faithlib.evaluation.shards import Shard, share_of
-from faithlib.image_files import check_pixels
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.names import MethodName, Unit
+from faithlib.names import FollowedOutput, MethodName, Unit
 from faithlib.outputs import count_of, read
 from faithlib.perturb import Perturber
 from faithlib.protocols import Model
 from faithlib.segmentation import Span, format_rows, items_of
 from faithlib.user_inputs import is_for_images, is_pipeline, model_and_reader, recognised, warn_of_cut
-from faithlib.warnings_log import note
+
+__all__ = ["DEFAULT_METHODS", "explain"]
 
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
@@ -85,7 +87,7 @@ class PreparedInputs:
     skipped: dict[int, str] | None = None
     pipeline: Any = None
     items: Sequence[Any] = ()
-    output: str | None = None
+    output: FollowedOutput | None = None
     remarks: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -342,7 +344,7 @@ def _reason(error: Exception, row: int) -> str:
     return name + re.sub(r"\b(text|image|input) 0\b", rf"\1 {row}", message)
 
 
-def output_of_pipeline(pipeline: Any) -> str | None:
+def output_of_pipeline(pipeline: Any) -> FollowedOutput | None:
     """The output that a pipeline's own `function_to_apply` leads to; None where that is the default of its model.
 
     >>> from types import SimpleNamespace
@@ -357,8 +359,9 @@ def output_of_pipeline(pipeline: Any) -> str | None:
         is_yes = getattr(config, "num_labels", None) == 1 and getattr(config, "problem_type", None) is None
         return "sigmoid" if is_yes else None
     name = str(getattr(chosen, "value", chosen)).lower()
+    applied: dict[str, FollowedOutput] = {"softmax": "probability", "sigmoid": "sigmoid"}
     of_value = getattr(config, "problem_type", None) == "regression"
-    return {"softmax": "probability", "sigmoid": "sigmoid"}.get(name, "value" if of_value else "logit")
+    return applied.get(name, "value" if of_value else "logit")
 
 
 def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
@@ -408,7 +411,7 @@ def check_pipeline(whole: PreparedInputs, perturber: Perturber) -> None:
 def note_sorted() -> None:
     """A note on a function whose every answer goes down from the first class to the last.
 
-    >>> from faithlib.warnings_log import collect_warnings
+    >>> from faithlib._warnings_log import collect_warnings
     >>> with collect_warnings() as notes:
     ...     note_sorted()
     >>> [*notes]

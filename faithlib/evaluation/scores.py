@@ -12,15 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithlib.draws import generator
+from faithlib._draws import generator
 from faithlib.errors import InputError
 from faithlib.inputs import Inputs
 from faithlib.metrics import curves, erasure
-from faithlib.metrics.erasure import PAPER_RATIOS as PAPER_RATIOS
-from faithlib.metrics.erasure import RELEASED_RATIOS as RELEASED_RATIOS
+from faithlib.metrics.erasure import PAPER_RATIOS
 from faithlib.metrics.saco import SacoSteps as SacoSteps
 from faithlib.metrics.saco import grouped_alone, grouped_five, grouped_steps
+from faithlib.names import Normaliser
 from faithlib.perturb import Perturber, SetFunction
+
+__all__ = ["aopc_scores", "hard_scores", "saco_of_groups", "saco_scores", "saco_steps", "shuffled", "soft_scores"]
 
 
 def hard_scores(
@@ -71,7 +73,7 @@ def soft_scores(
     perturber: Perturber,
     scores: Tensor,
     *,
-    normaliser: str | tuple[str, str] = "minmax",
+    normaliser: Normaliser | tuple[Normaliser, Normaliser] = "minmax",
     variant: str = "paper",
     draws: int = 1,
     seed: int = 0,

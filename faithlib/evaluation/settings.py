@@ -12,6 +12,8 @@ from faithlib.errors import InputError
 from faithlib.names import Erasure, FollowedOutput
 from faithlib.segmentation import Span
 
+__all__ = ["MetricSettings", "RunSettings", "grouped_settings"]
+
 
 @dataclass(frozen=True)
 class MetricSettings:
@@ -74,7 +76,7 @@ class RunSettings:
         "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
     check : bool, default True
         Whether one input also goes through the model's own call, to be compared with what is computed here
-        (`faithlib.selfcheck`): two rows, on no account.
+        (`faithlib._selfcheck`): two rows, on no account.
     shard : tuple[int, int], optional
         Only a share of the inputs, (3, 16) for the third of sixteen: `faithlib.evaluation.shards` joins shares. The
         inputs keep their index.

@@ -3,7 +3,7 @@
 Intervals are 95 % t intervals of the mean over inputs, mean +- t(.975, n - 1) s / sqrt(n); NaN values are left out, and
 n says how many inputs remain. They hold for inputs that are drawn independently.
 
-The page begins with a sentence (`faithlib.evaluation.advice`) and a dot plot (`faithlib.evaluation.chart`); then come
+The page begins with a sentence (`faithlib.evaluation._advice`) and a dot plot (`faithlib.evaluation._chart`); then come
 the summary, what the metrics mean, and heat maps of the first inputs. It is one file that loads nothing: no script, no
 font, no address. Colours are laid over the reader's own, so that it reads on light and on dark ground. Everything that
 came from outside is escaped. Of the inputs no more is kept than is shown. Printed, it leaves the heat maps out:
@@ -31,11 +31,13 @@ from torch import Tensor
 
 from faithlib.catalogue import DIRECTIONS, HIGHER, MEANINGS, OF_SCORES_ALONE
 from faithlib.errors import InputError, counted, require
-from faithlib.evaluation.advice import BETTER, RANDOM, WORSE, sentence_of
-from faithlib.evaluation.chart import dot_plot
+from faithlib.evaluation._advice import BETTER, RANDOM, WORSE, sentence_of
+from faithlib.evaluation._chart import dot_plot
 from faithlib.inputs import ImageInputs, Inputs, WordInputs
 from faithlib.perturb import Perturber
 from faithlib.segmentation import format_rows
+
+__all__ = ["Summary", "Table"]
 
 COLUMNS = ("input", "method", "metric", "value", "direction")
 DIFFERENCES = (

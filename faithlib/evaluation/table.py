@@ -20,11 +20,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from faithlib._warnings_log import collect_warnings
 from faithlib.attribution import Row
 from faithlib.attribution.own import InsideMethod
 from faithlib.attribution.perturbation import ErasingMethod
+from faithlib.backends._model_adapters import label_names
 from faithlib.backends.functions import Remembering
-from faithlib.backends.model_adapters import label_names
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts, counted
 from faithlib.evaluation.measures import EVERY, bounds_of, by_size, chance_of, check_scores, families_of, names_of
 from faithlib.evaluation.prepare import (
@@ -45,12 +46,13 @@ from faithlib.evaluation.shards import joined, repeated_rows, warn_of_repeated
 from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import ImageInputs, TextInputs, WordInputs
 from faithlib.metrics.registry import About, Chance, Family
-from faithlib.names import MethodName, MetricName, Unit
+from faithlib.names import FollowedOutput, MethodName, MetricName, Unit
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, costs
 from faithlib.protocols import Model
 from faithlib.segmentation import format_rows
-from faithlib.warnings_log import collect_warnings
+
+__all__ = ["average_marked", "evaluate"]
 
 _MOST_MASK_PLACES = 1 << 27
 _MOST_ANSWERS = (
@@ -240,7 +242,7 @@ class _Work:
     classes: Tensor | None
     gold: Tensor | None
     gold_size: int
-    output: str | None
+    output: FollowedOutput | None
     families: Mapping[str, Family]
     wanted: Sequence[str]
     settings: MetricSettings

@@ -1,4 +1,4 @@
-"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `metric_names.py`; and
+"""`python -m faithlib.metrics`: collect what is said of each metric, where it is registered, in `_metric_names.py`; and
 the table of metrics in the library's README.
 
 It takes no options. To be run when a metric is added or what is said of it changes; a test fails where that was
@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from pprint import pformat
 
-from faithlib import metric_names
+from faithlib import _metric_names
 from faithlib.catalogue import Facts
 from faithlib.metrics.registry import BUILT_IN
 
@@ -22,7 +22,7 @@ from typing import Any, Literal
 '''
 
 
-README = Path(metric_names.__file__).parent / "README.md"
+README = Path(_metric_names.__file__).parent / "README.md"
 KINDS = ("common", "language", "request")
 BEGIN, END = "<!-- metrics: written by `python -m faithlib.metrics` -->", "<!-- end of metrics -->"
 
@@ -34,7 +34,7 @@ def records() -> list[dict[str, object]]:
     >>> records()[0]["name"]
     'hard'
     """
-    known = [str(record["name"]) for record in metric_names.RECORDS]
+    known = [str(record["name"]) for record in _metric_names.RECORDS]
     order = [name for name in known if name in BUILT_IN] + [name for name in BUILT_IN if name not in known]
     order.sort(key=lambda name: KINDS.index(BUILT_IN[name].kind))
     return [{field.name: getattr(BUILT_IN[name], field.name) for field in fields(Facts)} for name in order]
@@ -71,7 +71,7 @@ if __name__ == "__main__":
     names = [metric for record in found for metric in BUILT_IN[str(record["name"])].directions]
     text = f"{HEAD}MetricName = Literal[{', '.join(map(repr, names))}]\n\n"
     text += f"RECORDS: tuple[dict[str, Any], ...] = {pformat(tuple(found), width=118, sort_dicts=False)}\n"
-    Path(metric_names.__file__).write_text(text, encoding="utf-8")
+    Path(_metric_names.__file__).write_text(text, encoding="utf-8")
     if README.is_file():  # in a clone
         README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"{len(names)} metrics in {metric_names.__file__}: format it with `ruff format`")
+    print(f"{len(names)} metrics in {_metric_names.__file__}: format it with `ruff format`")

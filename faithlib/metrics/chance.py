@@ -15,6 +15,19 @@ from faithlib.catalogue import HIGHER, LOWER
 from faithlib.metrics.curves import both_aopc, path_copies
 from faithlib.metrics.registry import About, Chance, Values, metric, register
 
+__all__ = [
+    "adjusted_paths",
+    "chance_adjusted",
+    "chance_adjusted_srg",
+    "naopc",
+    "naopc_faults",
+    "naopc_paths",
+    "normalised_gain",
+    "nsrg",
+    "srg",
+    "symmetric_gain",
+]
+
 # Differences of AOPC below this come from rounding: AOPC is at most a few units, in double precision.
 _ROUNDING = 1e-12
 _COST = "2 n - 1, and what the bounds take: 2^n up to 8 features, about 3 n^2 of a beam beyond"

@@ -11,6 +11,8 @@ from faithlib.catalogue import HIGHER, LOWER
 from faithlib.masks import checked_mask
 from faithlib.metrics.registry import About, Values, metric, register
 
+__all__ = ["complexity", "simplicity", "sparseness"]
+
 
 def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
     """Shannon entropy of the sizes of an attribution's scores, in nats (Bhatt et al. 2020).

@@ -19,6 +19,17 @@ from torch import Tensor
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.masks import normalise
 
+__all__ = [
+    "Links",
+    "aligned_scores",
+    "cka",
+    "cka_accuracy",
+    "crosslingual_rho",
+    "first_batch_fault",
+    "link_matrix",
+    "random_links",
+]
+
 Links = Iterable[tuple[int, int]]
 
 

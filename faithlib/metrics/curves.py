@@ -14,6 +14,19 @@ from faithlib.errors import InputError
 from faithlib.masks import position_in_rank, removal_path, top_ratio
 from faithlib.metrics.registry import About, Values, metric, register
 
+__all__ = [
+    "ALL_SHARES",
+    "FAD_SHARES",
+    "aopc",
+    "aopc_paths",
+    "auc",
+    "both_aopc",
+    "class_curves",
+    "log_odds",
+    "n_auc",
+    "path_copies",
+]
+
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 ALL_SHARES = tuple(step / 10 for step in range(11))
 

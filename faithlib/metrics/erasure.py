@@ -23,6 +23,24 @@ from faithlib.errors import check_known
 from faithlib.masks import checked_mask, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics.curves import aopc
 from faithlib.metrics.registry import About, Values, metric, register
+from faithlib.names import Normaliser
+
+__all__ = [
+    "ERASURE_BINS",
+    "PAPER_RATIOS",
+    "RELEASED_RATIOS",
+    "comprehensiveness_eraser",
+    "comprehensiveness_nc",
+    "eraser",
+    "erasure_rationales",
+    "hard",
+    "nothing_kept",
+    "soft",
+    "soft_nc",
+    "soft_ns",
+    "sufficiency_eraser",
+    "sufficiency_ns",
+]
 
 ERASURE_BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -388,7 +406,7 @@ def _soft_copies(
     scores: Tensor,
     about: About,
     *,
-    normaliser: str | tuple[str, str] = "minmax",
+    normaliser: Normaliser | tuple[Normaliser, Normaliser] = "minmax",
     variant: str = "paper",
     empty: Tensor | None = None,
 ) -> dict[str, Copies]:

@@ -13,15 +13,42 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from faithlib._draws import drawn
 from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
-from faithlib.draws import drawn
 from faithlib.errors import InputError, check_known
 from faithlib.masks import checked_mask, normalise, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics.crosslingual import crosslingual_rho
 from faithlib.metrics.curves import auc
 from faithlib.metrics.erasure import NO_LOSS, nothing_kept, soft_nc, soft_ns
 from faithlib.metrics.registry import About, Measure, Values, metric, register
+from faithlib.names import Normaliser
+
+__all__ = [
+    "PI_SHARES",
+    "TOP_SIZES",
+    "area",
+    "comprehensiveness_distance",
+    "contest",
+    "deletion",
+    "distances",
+    "equal_retention",
+    "equal_shares",
+    "hellinger",
+    "hellinger_soft",
+    "lds",
+    "linear_datamodel",
+    "mas",
+    "monotone_response",
+    "pi_soft",
+    "randomisation_p",
+    "rise",
+    "sufficiency_distance",
+    "top_k",
+    "top_k_drops",
+    "win_rate",
+    "win_rates",
+]
 
 PI_SHARES = tuple(step / 10 for step in range(1, 10))
 TOP_SIZES = (1, 3, 5)
@@ -400,7 +427,7 @@ def _check_similarity(about: About) -> None:
 
 
 def _distance_copies(
-    scores: Tensor, about: About, *, normaliser: str = "minmax", variant: str = "paper"
+    scores: Tensor, about: About, *, normaliser: Normaliser = "minmax", variant: str = "paper"
 ) -> dict[str, Copies]:
     check_known("variant", variant, ("paper", "released"))
     if about.perturber is not None:
@@ -468,7 +495,7 @@ def hellinger_soft(answers: dict[str, Tensor], scores: Tensor, about: About) -> 
 
 
 def _equal_copies(
-    scores: Tensor, about: About, *, shares: Sequence[float] = PI_SHARES, normaliser: str = "minmax"
+    scores: Tensor, about: About, *, shares: Sequence[float] = PI_SHARES, normaliser: Normaliser = "minmax"
 ) -> dict[str, Copies]:
     importance = normalise(scores, normaliser, about.feature_mask)
     copies = {"nothing": nothing_kept(about)}

@@ -14,6 +14,8 @@ from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
 from faithlib.metrics.registry import About, Values, metric, register
 
+__all__ = ["agreement", "auprc", "average_precision", "checked_gold", "iou", "iou_f1", "pointing_game", "token_f1"]
+
 
 # ------------------------------------------------------------------------------------------------------- whole orders
 def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:

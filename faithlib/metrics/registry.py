@@ -30,6 +30,8 @@ from faithlib.catalogue import HIGHER, LOWER, Direction, Facts
 from faithlib.copies import ask, results
 from faithlib.errors import InputError, ModelError, check_known
 
+__all__ = ["BUILT_IN", "About", "Chance", "Family", "Measure", "Values", "metric"]
+
 Values = dict[str, Tensor]
 
 

@@ -22,6 +22,8 @@ from faithlib.metrics.curves import aopc, auc, log_odds
 from faithlib.metrics.registry import About, Measure, Values, metric, register
 from faithlib.outputs import log_probability, predicted, stays
 
+__all__ = ["SacoSteps", "group_metrics", "grouped_alone", "grouped_five", "grouped_steps", "saco", "saco_of_means"]
+
 
 def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
     """Salience-guided faithfulness coefficient (SaCo): whether groups with higher scores cost more when erased.

@@ -285,7 +285,7 @@ page.listing(
 # - *Said:* their names and papers; details are in a supplement.
 # - *Open:* options of every one of them. *Ours:* each as its own paper has it: integrated gradients explain the
 #   probability, from the mean colour; relevance propagation starts at the logit; rollout and transformer attribution
-#   take all layers. The docstrings of `faithlib.attribution.vit` have details, and name the options that released
+#   take all layers. The docstrings of `faithlib.attribution._vit` have details, and name the options that released
 #   code sets differently.
 # - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
 #   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository

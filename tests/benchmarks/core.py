@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib import RunSettings, evaluate
+from faithlib._scheduler import Scheduler
 from faithlib.backends import replica
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.evaluation import explain
@@ -41,7 +42,6 @@ from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.metrics.erasure import hard, soft
 from faithlib.metrics.saco import grouped_five
 from faithlib.perturb import Perturber
-from faithlib.scheduler import Scheduler
 
 METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "random")
 EXPLAINING = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "shapley_sampling", "lime")

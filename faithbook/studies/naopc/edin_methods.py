@@ -17,8 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import trange
 
 from faithlib.attribution import attribute
-from faithlib.attribution.texts import pooled
-from faithlib.inputs import TextInputs
+from faithlib.inputs import TextInputs, pooled
 from faithlib.perturb import Perturber
 
 Answers = Callable[[Tensor], Tensor]

@@ -21,7 +21,7 @@ from faithlib.evaluation import saco_steps
 from faithlib.inputs import ImageInputs
 from faithlib.masks import salience_groups
 from faithlib.metrics.saco import grouped_alone, grouped_five
-from faithlib.names import MethodName
+from faithlib.names import Erasure, MethodName
 from faithlib.perturb import Perturber
 
 LAST = "last_layer_attention_with_gradient"
@@ -51,7 +51,7 @@ class Setting:
     unit: str = "pixel"
     upsample: str = "bilinear"
     scores: str = "own"
-    erase: str = "mean"
+    erase: Erasure = "mean"
     dtype: torch.dtype = torch.float32
     k: int = 10
     remainder: str = "spread"

@@ -14,7 +14,7 @@ from faithbook.studies.safe import design, outcomes
 from faithbook.studies.safe.models import Block, GridModel, Reading, drawn_block, inputs_of_block
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE, LOWER
 from faithlib.evaluation import MetricSettings, RunSettings, count_rows, evaluate
-from faithlib.metric_names import MetricName
+from faithlib.names import MetricName
 
 Floats = NDArray[np.float64]
 

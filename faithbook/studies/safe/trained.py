@@ -108,7 +108,7 @@ def measured(
 
 
 def errs(
-    classifier: Classifier, inputs: Inputs, marks: Tensor, *, answer: int, erase: str, copies: int = 8
+    classifier: Classifier, inputs: Inputs, marks: Tensor, *, answer: int, erase: Erasure, copies: int = 8
 ) -> pd.DataFrame:
     """Whether a model errs as it was taught: of copies with their planted features left and so many of the others
     erased at random, the share that gets the class `answer`; one row per amount and input."""

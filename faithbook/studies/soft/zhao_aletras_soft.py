@@ -40,7 +40,7 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.metrics.erasure import hard
-from faithlib.names import MethodName
+from faithlib.names import MethodName, Normaliser
 from faithlib.perturb import PendingAnswers, Perturber
 
 Finish = Callable[[], dict[str, Tensor]]  # what makes values once their rows are queued
@@ -92,7 +92,9 @@ def replayed_soft(
     dropped = zeroed.later(Copies(torch.zeros(mask.shape)[:, None]))
     for masked in subsets(("normaliser", "mask")):
         direction = "released" if "mask" in masked else "paper"
-        normalisers = ("released_ns", "released_nc") if "normaliser" in masked else ("minmax", "minmax")
+        normalisers: tuple[Normaliser, Normaliser] = ("minmax", "minmax")
+        if "normaliser" in masked:
+            normalisers = ("released_ns", "released_nc")
         keep = [
             soft_keep(scores, verb=verb, normaliser=normaliser, variant=direction, feature_mask=mask)
             for verb, normaliser in zip(("sufficiency", "comprehensiveness"), normalisers, strict=True)

@@ -1,7 +1,7 @@
 """The ways to perturb an input, one class each: what makes two copies the same, how long they are, the model's answers.
 
 A perturbation holds masks [M, F], one value per feature, and is asked about `Rows`: which input takes which mask. It
-answers three questions, and `faithlib.scheduler` knows no more of it:
+answers three questions, and `faithlib._scheduler` knows no more of it:
 
 - `keys`: what tells copies of one input apart; rows with the same key get the same answer and are run once.
 - `lengths`: how many tokens each copy has.

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithlib.attribution.relevance import plain_attention
+from faithlib._scheduler import cut
+from faithlib.attribution._relevance import plain_attention
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_known, counted
 from faithlib.inputs import TextInputs
 from faithlib.outputs import read, settled_classes
-from faithlib.scheduler import cut
 
 #: What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib._warnings_log import note
 from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
 from faithlib.inputs import TextInputs
 from faithlib.outputs import stated
 from faithlib.segmentation import items_of
-from faithlib.warnings_log import note
 
 _QUANTISED = (
     "torch.ao.nn.quantized", "torch.nn.quantized", "torchao", "bitsandbytes", "optimum.quanto", "gptqmodel", "awq",
@@ -275,7 +275,7 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
     """A note where a tokenizer is not what the model was made with: other special tokens, many ids without a token.
 
     >>> from types import SimpleNamespace
-    >>> from faithlib.warnings_log import collect_warnings
+    >>> from faithlib._warnings_log import collect_warnings
     >>> model = SimpleNamespace(config=SimpleNamespace(pad_token_id=1))
     >>> with collect_warnings() as notes:
     ...     note_tokenizer(model, SimpleNamespace(pad_token_id=0))

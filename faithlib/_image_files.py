@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from faithlib._warnings_log import note
 from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs
-from faithlib.warnings_log import note
 
 _PATCH = 16  # pixels of a feature, of models that are not made of patches
 

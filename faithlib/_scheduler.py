@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm.auto import tqdm
 
+from faithlib._masking import Perturbation, Rows
 from faithlib.errors import InputError, ModelError, OutOfMemoryError, counted, some_numbers
-from faithlib.masking import Perturbation, Rows
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
 
 # Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU gains nothing more.
@@ -223,7 +223,7 @@ def row_keys(same_as: NDArray[np.int64], perturbation: Perturbation, rows: Rows)
 
     >>> from faithlib.backends import FunctionBackend
     >>> from faithlib.inputs import WordInputs
-    >>> from faithlib.masking import erasure_of
+    >>> from faithlib._masking import erasure_of
     >>> words = FunctionBackend(lambda texts: [[0.5, 0.5] for _ in texts], WordInputs.from_texts(["good", "good"]))
     >>> erased = erasure_of(words, "delete")(torch.tensor([[False], [False]]))
     >>> len(set(row_keys(np.array([0, 0]), erased, Rows.of_steps(np.array([0, 1]), 1))))
@@ -240,7 +240,7 @@ class Scheduler:
 
     >>> from faithlib.backends import FunctionBackend
     >>> from faithlib.inputs import WordInputs
-    >>> from faithlib.masking import erasure_of
+    >>> from faithlib._masking import erasure_of
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> erased = erasure_of(FunctionBackend(model, WordInputs.from_texts(["good film"])), "delete")
     >>> device, first = torch.device("cpu"), np.array([0])
@@ -390,7 +390,7 @@ class Scheduler:
 
     # -------------------------------------------------------------------------------------------------------- what runs
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        """Answer `rows`, those that share most with others first (`faithlib.backends.prefix`)."""
+        """Answer `rows`, those that share most with others first (`faithlib.backends._prefix`)."""
         shared = perturbation.shared_tokens(rows, launch=self.cost_model.launch)
         for tokens in np.unique(shared)[::-1].tolist():
             alike = np.flatnonzero(shared == tokens)

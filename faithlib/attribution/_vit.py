@@ -19,12 +19,12 @@ Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N h
 import torch
 from torch import Tensor
 
-from faithlib.attribution.gradient import VARIANTS, along_path
-from faithlib.attribution.relevance import conservative_rules, lrp_rules
-from faithlib.attribution.target import eager_attention
-from faithlib.attribution.vision import ImageChunk, Inside
+from faithlib._masking import replacement_pixels
+from faithlib.attribution._gradient import VARIANTS, along_path
+from faithlib.attribution._relevance import conservative_rules, lrp_rules
+from faithlib.attribution._target import eager_attention
+from faithlib.attribution._vision import ImageChunk, Inside
 from faithlib.errors import InputError, check_known
-from faithlib.masking import replacement_pixels
 from faithlib.perturb import IMAGE_ERASURES
 
 
@@ -346,7 +346,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
 
     Notes
     -----
-    Rules: `faithlib.attribution.relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
+    Rules: `faithlib.attribution._relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
     without a positive contribution, is not in the map. Cost: one forward and one backward row per image, with the
     rules' extra products.
 

@@ -32,9 +32,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from faithlib.attribution.gradient import by_captum
-from faithlib.attribution.relevance import Ruled, name_of
-from faithlib.attribution.target import Chunk, eager_attention
+from faithlib.attribution._gradient import by_captum
+from faithlib.attribution._relevance import Ruled, name_of
+from faithlib.attribution._target import Chunk, eager_attention
 from faithlib.errors import ModelError, check_known
 
 # Below this difference float32 loses the quotient dy / dx; the slope midway is then exact to the square of it.

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from faithlib.attribution.relevance import name_of
-from faithlib.attribution.target import Chunk
+from faithlib._scheduler import cut
+from faithlib.attribution._relevance import name_of
+from faithlib.attribution._target import Chunk
 from faithlib.errors import ModelError, check_counts, check_known, require
-from faithlib.scheduler import cut
 
 VARIANTS = ("paper", "released")
 
@@ -315,7 +315,7 @@ def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
 
     Examples
     --------
-    >>> from faithlib.attribution.target import Chunk
+    >>> from faithlib.attribution._target import Chunk
     >>> from faithlib.backends import TextBackend
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification

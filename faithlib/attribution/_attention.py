@@ -14,7 +14,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from faithlib.attribution.target import Chunk, eager_attention
+from faithlib.attribution._target import Chunk, eager_attention
 from faithlib.backends.pixels import keeping_maps
 from faithlib.errors import InputError, ModelError, check_known
 

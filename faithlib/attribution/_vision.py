@@ -18,11 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faithlib.attribution._target import Chunk, Number, chunks, eager_attention
+from faithlib.attribution._texts import Job, answers, most_tokens
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.target import Chunk, Number, chunks, eager_attention
-from faithlib.attribution.texts import Job, answers, most_tokens, pooled
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
+from faithlib.inputs import pooled
 from faithlib.outputs import read
 
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib._warnings_log import note
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
-from faithlib.backends.logits import check_head, logits_of, named
-from faithlib.backends.model_adapters import (
+from faithlib.backends._logits import check_head, logits_of, named
+from faithlib.backends._model_adapters import (
     failure,
     in_training,
     inside,
@@ -30,7 +31,6 @@ from faithlib.backends.shared_weights import BypassError
 from faithlib.errors import ModelError, OutOfMemoryError, some_numbers
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
-from faithlib.warnings_log import note
 
 # Differences of two ways to compute the same, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}

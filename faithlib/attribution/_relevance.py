@@ -60,7 +60,7 @@ def lrp_rules() -> TorchFunctionMode:
 
     Products of two activations, and sums of two branches, are divided by what they add up to. Where that nearly
     cancels, rounding is magnified, and again in the layer below: after the blocks of a vision transformer, pixels
-    changed by a millionth or another processor's instructions may give another map (`faithlib.attribution.vit.lrp`).
+    changed by a millionth or another processor's instructions may give another map (`faithlib.attribution._vit.lrp`).
 
     Examples
     --------

@@ -17,20 +17,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from faithlib._scheduler import cost_model_of
+from faithlib._warnings_log import note
+from faithlib.attribution._target import Number, chunks
 from faithlib.attribution.costs import Costs
 from faithlib.attribution.perturbation import erased_inputs
-from faithlib.attribution.target import Number, chunks
 from faithlib.backends import TextBackend
+from faithlib.backends._model_adapters import is_quantised
 from faithlib.backends.functions import ERASING_METHODS
-from faithlib.backends.model_adapters import is_quantised
 from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError, check_counts
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import Inputs, TextInputs, pooled
 from faithlib.memory import is_out_of_memory
-from faithlib.scheduler import cost_model_of
-from faithlib.warnings_log import note
+from faithlib.names import Pool
 
 if TYPE_CHECKING:
-    from faithlib.attribution.specification import Method
+    from faithlib.attribution._specification import Method
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -58,7 +59,7 @@ class Job:
     one that states none). `passed`: errors that fail this job and no other.
 
     >>> from faithlib.attribution.registry import METHODS
-    >>> job = Job("mine", METHODS["uniform"], 0, "", {}, passed=(ZeroDivisionError,))
+    >>> job = Job("mine", METHODS["uniform"], 0, "sum", {}, passed=(ZeroDivisionError,))
     >>> with job.trying():
     ...     1 / 0
     >>> job.failed
@@ -68,7 +69,7 @@ class Job:
     name: str
     method: Method
     number: int
-    pool: str
+    pool: Pool
     options: dict[str, Any]
     passed: tuple[type[Exception], ...] = ()
     aggregations: set[str | None] = field(default_factory=set)
@@ -85,7 +86,7 @@ class Job:
         except self.passed as error:
             self.failed = error
 
-    def scores(self, aggregation: str | None, inputs: Inputs, pool: str) -> Tensor:
+    def scores(self, aggregation: str | None, inputs: Inputs, pool: Pool) -> Tensor:
         """What one row of a table reads: [B, F]; raises what has failed."""
         if self.failed is not None:
             raise self.failed
@@ -122,7 +123,7 @@ def run_on_texts(
     >>> model = DistilBertForSequenceClassification(config).eval()
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
-    >>> job = Job("mine", METHODS["saliency"], 0, "", {}, aggregations={"sum"})
+    >>> job = Job("mine", METHODS["saliency"], 0, "sum", {}, aggregations={"sum"})
     >>> run_on_texts([job], TextBackend(model, texts), [("logit", None)], None, Costs(model))
     >>> job.scores("sum", texts, "sum").shape
     torch.Size([1, 2])
@@ -162,9 +163,9 @@ def answers(
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from faithlib.attribution.specification import Method
+    >>> from faithlib.attribution._specification import Method
     >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=nn.Flatten()), rows=torch.arange(2), gradients_asked=0)
-    >>> job = Job("mine", Method(lambda chunk: chunk.rows, "positions", blind=True), 0, "", {})
+    >>> job = Job("mine", Method(lambda chunk: chunk.rows, "positions", blind=True), 0, "sum", {})
     >>> [answer for *_, answer in answers([job], lambda numbers: [[chunk]], [("logit", None)], Costs(None))]
     [tensor([0., 1.])]
     """
@@ -213,40 +214,6 @@ def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -
     """
     check_counts(max_tokens=given)
     return most.get(device.type, most["cpu"]) if given is None else given
-
-
-def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:
-    """Scores of positions to scores of features; protected positions are dropped.
-
-    Parameters
-    ----------
-    positions : Tensor
-        Scores of positions, [B, L].
-    feature_of : Tensor
-        The feature of each position, [B, L], -1 where there is none.
-    feature_mask : Tensor
-        Which features each input has, bool [B, F].
-    pool : {"sum", "mean"}
-        Over a feature's positions.
-
-    Returns
-    -------
-    Tensor
-        [B, F].
-
-    Examples
-    --------
-    >>> positions, feature_of = torch.tensor([[9.0, 1.0, 2.0, 4.0]]), torch.tensor([[-1, 0, 0, 1]])
-    >>> pooled(positions, feature_of, torch.tensor([[True, True]]), "sum")
-    tensor([[3., 4.]])
-    """
-    owned = feature_of >= 0
-    index = feature_of.clamp(min=0)
-    scores = positions.new_zeros(feature_mask.shape)
-    scores.scatter_add_(1, index, torch.where(owned, positions, 0))
-    if pool == "mean":
-        scores /= torch.zeros_like(scores).scatter_add_(1, index, owned.to(scores.dtype)).clamp(min=1)
-    return scores
 
 
 # -------------------------------------------------------------------------------- what a method that looks inside meets
@@ -324,7 +291,7 @@ def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.M
 
     Examples
     --------
-    >>> from faithlib.warnings_log import collect_warnings
+    >>> from faithlib._warnings_log import collect_warnings
     >>> with collect_warnings() as notes:
     ...     note_underflow("saliency", torch.tensor([[0.0, 1.0]]), torch.tensor([[True, True]]), nn.Linear(1, 1).half())
     >>> notes["saliency"][:37]

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from faithlib.backends.logits import logits_in
+from faithlib.backends._logits import logits_in
 
 # Beginnings differ by so many tokens, for the rows of a forward have one length of it; an input's own is computed for
 # so many rows or more.
