@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from faithlib.perturb import Perturber, SetFunction
     from faithlib.user_inputs import images, texts, tokens
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 __all__ = [
     "ImageInputs",
     "MetricSettings",

@@ -136,7 +136,8 @@ def _opened(image: Any, i: int, mode: str) -> Any:
 def _transformed(images: Sequence[Any], model: Any, processor: Any) -> Tensor:
     processor = getattr(processor, "image_processor", processor)
     if hasattr(processor, "preprocess"):  # of Hugging Face: all at once
-        return processor(images=list(images), return_tensors="pt")["pixel_values"]
+        pixels: Tensor = processor(images=list(images), return_tensors="pt")["pixel_values"]
+        return pixels
     if processor is None:
         if not getattr(model, "pretrained_cfg", None):
             raise ModelError(

@@ -100,7 +100,8 @@ class Perturbation(ABC):
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """Tokens of each copy, [R]."""
-        return self.backend.lengths.cpu().numpy()[rows.index]
+        lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
+        return lengths
 
     @property
     def padding_shows(self) -> bool:
@@ -116,7 +117,8 @@ class Perturbation(ABC):
         first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
         # One token at least has to run: without a forward there is no answer.
         agree = np.minimum(first, self.lengths(rows) - 1)
-        return beginnings.shared(rows.index, agree, launch=launch)
+        shared: NDArray[np.int64] = beginnings.shared(rows.index, agree, launch=launch)
+        return shared
 
     def only(self, rows: Rows) -> tuple[Perturbation, Rows]:
         """The same copies, of a perturbation that holds no other masks."""
@@ -152,10 +154,13 @@ class Perturbation(ABC):
         """The unperturbed embeddings, [R, L, D]; on a processor each input is embedded once, a GPU would wait for the
         list of them."""
         device = rows.input_of.device
+        embedded: Tensor
         if device.type == "cuda":
-            return self.backend.embeddings(rows.input_of, length=length)
+            embedded = self.backend.embeddings(rows.input_of, length=length)
+            return embedded
         used, place = (torch.from_numpy(values).to(device) for values in np.unique(rows.index, return_inverse=True))
-        return self.backend.embeddings(used, length=length)[place]
+        embedded = self.backend.embeddings(used, length=length)[place]
+        return embedded
 
 
 # --------------------------------------------------------------------------------------------------------- hard erasure
@@ -172,7 +177,8 @@ class Erasure(Perturbation):
         """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
         kept."""
         kept = self._on_positions(rows, length, protected=True)
-        return kept & self.backend.inputs.attention_mask[rows.input_of, :length]
+        mask: Tensor = kept & self.backend.inputs.attention_mask[rows.input_of, :length]
+        return mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +194,8 @@ class ZeroedEmbeddings(Erasure):
         embedded = self._embeddings(rows, length)
         # Under the same name, so that the unperturbed ones are given back before the model runs.
         embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
-        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
+        return logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +222,8 @@ class ReplacedTokens(Erasure):
         ids = torch.where(mask, ids, inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
         embedded = self.backend.embed(ids, types, mask)
-        return self.backend.logits(embedded, index, input_ids=ids, shared=rows.shared)
+        logits: Tensor = self.backend.logits(embedded, index, input_ids=ids, shared=rows.shared)
+        return logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +257,8 @@ class DeletedTokens(Erasure):
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
         given = {"attention_mask": mask, "token_type_ids": types, "input_ids": ids}
-        return self.backend.logits(self.backend.embed(ids, types, mask), index, shared=rows.shared, **given)
+        logits: Tensor = self.backend.logits(self.backend.embed(ids, types, mask), index, shared=rows.shared, **given)
+        return logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +281,8 @@ class ReplacedPixels(Erasure):
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement[index])
-        return self.backend.asked(pixels)
+        logits: Tensor = self.backend.asked(pixels)
+        return logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +300,8 @@ class ErasedWords(Erasure):
     masked: bool
 
     def logits(self, rows: Rows, length: int) -> Tensor:
-        return self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
+        logits: Tensor = self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
+        return logits
 
 
 def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
@@ -351,7 +362,8 @@ class Noise(Perturbation):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
-        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
+        return logits
 
     @abstractmethod
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
@@ -424,7 +436,8 @@ class WeightedAttention(Perturbation):
         embedded = self._embeddings(rows, length)
         there = self.backend.inputs.attention_mask[rows.input_of, :length]
         weights = torch.where(there, self._on_positions(rows, length, protected=1.0), 0.0)
-        return self.backend.logits(embedded, rows.input_of, attention_mask=weights)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, attention_mask=weights)
+        return logits
 
 
 # ------------------------------------------------------------------------------------------------- keys of masks

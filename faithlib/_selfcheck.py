@@ -311,7 +311,8 @@ def _computed(backend: Any, b: int) -> Tensor:
     """What is computed for input `b` [C], from its embeddings on; nothing where no forward comes by them."""
     row = torch.tensor([b], device=backend.device)
     embeddings = backend.embeddings(row, length=int(backend.lengths[b]))
-    return backend.logits(embeddings, row)[0].float() if len(embeddings) else embeddings
+    logits: Tensor = backend.logits(embeddings, row)[0].float() if len(embeddings) else embeddings
+    return logits
 
 
 def _apart(backend: VisionBackend, answer: Tensor, b: int) -> Tensor | None:

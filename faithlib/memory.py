@@ -46,7 +46,8 @@ class Clock:
         if self.device.type != "cuda":
             return self._seconds
         torch.cuda.synchronize()
-        return sum(start.elapsed_time(end) for start, end in self._events) / 1000
+        seconds: float = sum(start.elapsed_time(end) for start, end in self._events) / 1000
+        return seconds
 
 
 def waited(device: torch.device) -> float:
@@ -116,7 +117,8 @@ def free_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + reserved
-    return psutil.virtual_memory().available
+    free: int = psutil.virtual_memory().available
+    return free
 
 
 _OF_THE_ALLOCATOR = ("can't allocate memory", "not enough memory")

@@ -173,7 +173,8 @@ class Eraser:
     @property
     def keys(self) -> list[int]:
         """A number for the content of each input, [B]; equal inputs have the same."""
-        return self._content[self._chosen].tolist()
+        keys: list[int] = self._content[self._chosen].tolist()
+        return keys
 
     def rows(self, copies: Copies) -> tuple[Perturbation, Rows]:
         """How copies are perturbed, and which rows of the model they take.
@@ -669,7 +670,8 @@ class Perturber(Eraser):
 
     def _answered(self, perturbation: Perturbation, rows: Rows, *, steps: int, draws: int = 1) -> Tensor:
         """Logits [B, S, draws, C] of rows, now."""
-        return self.scheduler.answer(perturbation, rows).unflatten(0, (len(self._chosen), steps, draws))
+        logits: Tensor = self.scheduler.answer(perturbation, rows).unflatten(0, (len(self._chosen), steps, draws))
+        return logits
 
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:

@@ -185,7 +185,8 @@ def _row(chunk: Chunk, maps: Tensor) -> Tensor:
     asked = backend.model.asked(follows[chunk.rows])[:, 0]
     places = first[:, None] + torch.arange(asked.shape[1], device=first.device)
     rows = maps[torch.arange(len(maps))[:, None], :, places.clamp(max=maps.shape[2] - 1)]
-    return rows.mul(asked[..., None, None]).sum(dim=1)[..., : chunk.length] / asked.sum(dim=1)[:, None, None]
+    mean: Tensor = rows.mul(asked[..., None, None]).sum(dim=1)[..., : chunk.length] / asked.sum(dim=1)[:, None, None]
+    return mean
 
 
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:

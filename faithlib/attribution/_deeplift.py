@@ -117,7 +117,8 @@ def _ruled(value: Tensor, rule: Rule, *sources: Tensor) -> Tensor:
         # Only the inputs' half is ever asked for; the references' half of a multiplier stays zero all the way.
         return [torch.cat([m, torch.zeros_like(m)]) for m in rule(multiplier.chunk(2)[0])]
 
-    return Ruled.apply(lambda *_: value, of_both, *sources)
+    output: Tensor = Ruled.apply(lambda *_: value, of_both, *sources)
+    return output
 
 
 class _Rules(TorchFunctionMode):

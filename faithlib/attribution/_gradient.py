@@ -331,7 +331,10 @@ def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting (forward, )?backward hooks")
         method = getattr(captum, name)(ExplainedModule(chunk))
-        return method.attribute(chunk.embeddings(), additional_forward_args=(chunk.rows, target), **given)
+        attributions: Tensor = method.attribute(
+            chunk.embeddings(), additional_forward_args=(chunk.rows, target), **given
+        )
+        return attributions
 
 
 class _Guide(TorchFunctionMode):

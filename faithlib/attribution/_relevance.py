@@ -206,7 +206,8 @@ class Ruled(torch.autograd.Function):
 def _pass(func: Any, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
     if inplace:
         return input.copy_(_pass(func, input.clone(), *args, **kwargs))
-    return Ruled.apply(lambda x: func(x, *args, **kwargs), None, input)
+    output: Tensor = Ruled.apply(lambda x: func(x, *args, **kwargs), None, input)
+    return output
 
 
 def _weigh(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None, *args: Any, **kwargs: Any) -> Tensor:
@@ -217,7 +218,8 @@ def _weigh(func: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None,
     def rule(relevance: Tensor, x: Tensor) -> tuple[Tensor]:
         return (_positive(lambda x, w: func(x, w, None, *args, **kwargs), relevance, x, fixed),)
 
-    return Ruled.apply(lambda x: func(x, fixed, bias, *args, **kwargs), rule, input)
+    output: Tensor = Ruled.apply(lambda x: func(x, fixed, bias, *args, **kwargs), rule, input)
+    return output
 
 
 def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -231,11 +233,15 @@ def _pool(func: Any, input: Tensor, dim: Any = None, keepdim: bool = False) -> T
         raise _no_rule(func, "over the rows: add rows up outside of the context")
 
     def f(x: Tensor, weight: Tensor) -> Tensor:
-        return func(x * weight, dims, keepdim=keepdim)
+        output: Tensor = func(x * weight, dims, keepdim=keepdim)
+        return output
 
     # A linear map with equal weights.
     weight = input.new_ones(())
-    return Ruled.apply(lambda x: f(x, weight), lambda relevance, x: (_positive(f, relevance, x, weight),), input)
+    output: Tensor = Ruled.apply(
+        lambda x: f(x, weight), lambda relevance, x: (_positive(f, relevance, x, weight),), input
+    )
+    return output
 
 
 def _scale(func: Any, input: Any, other: Any) -> Tensor:
@@ -244,23 +250,32 @@ def _scale(func: Any, input: Any, other: Any) -> Tensor:
         raise _no_rule(func, "by what depends on the input")
     if _carries(other):
         input, other = other, input
-    return Ruled.apply(lambda x: func(x, other), lambda relevance, x: (relevance.sum_to_size(x.shape),), input)
+    output: Tensor = Ruled.apply(
+        lambda x: func(x, other), lambda relevance, x: (relevance.sum_to_size(x.shape),), input
+    )
+    return output
 
 
 def _add(func: Any, input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     def f(u: Tensor, v: Any) -> Tensor:
         return torch.add(u, v, alpha=alpha)
 
+    output: Tensor
     if not isinstance(other, Tensor):
-        return Ruled.apply(lambda u: f(u, other), None, input)
+        output = Ruled.apply(lambda u: f(u, other), None, input)
+        return output
     # Expanded first: each row normalises by its own copy of an operand that all rows share.
-    return Ruled.apply(f, lambda relevance, u, v: _pair(f, relevance, u, v), *torch.broadcast_tensors(input, other))
+    output = Ruled.apply(f, lambda relevance, u, v: _pair(f, relevance, u, v), *torch.broadcast_tensors(input, other))
+    return output
 
 
 def _matmul(func: Any, input: Tensor, other: Tensor) -> Tensor:
     if not (_carries(input) and _carries(other)) or input.ndim < 3 or input.shape[:-2] != other.shape[:-2]:
         raise _no_rule(func, f"of {list(input.shape)} and {list(other.shape)}: expected activations with equal rows")
-    return Ruled.apply(torch.matmul, lambda relevance, u, v: _pair(torch.matmul, relevance, u, v), input, other)
+    output: Tensor = Ruled.apply(
+        torch.matmul, lambda relevance, u, v: _pair(torch.matmul, relevance, u, v), input, other
+    )
+    return output
 
 
 def _dropout(func: Any, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -64,7 +64,8 @@ class Chunk:
 
     def embeddings(self) -> Tensor:
         """The embedding output [R, L, D], a leaf that gradients can be taken to."""
-        return self.backend.embeddings(self.rows, length=self.length).detach().clone().requires_grad_()
+        leaf: Tensor = self.backend.embeddings(self.rows, length=self.length).detach().clone().requires_grad_()
+        return leaf
 
     def erasable(self) -> Any:
         """The places of an answer that features have, bool [R, L]."""
@@ -152,7 +153,8 @@ class Chunk:
         ids = torch.full_like(inputs.input_ids[self.rows, : self.length], token)
         types = inputs.token_type_ids
         types = None if types is None else types[self.rows, : self.length]
-        return self.backend.embed(ids, types, inputs.attention_mask[self.rows, : self.length])
+        embedded: Tensor = self.backend.embed(ids, types, inputs.attention_mask[self.rows, : self.length])
+        return embedded
 
 
 def chunks(

@@ -71,7 +71,8 @@ class ImageChunk(Chunk):
 
     def pixels(self) -> Tensor:
         """The pixels [R, C, H, W], a leaf that gradients can be taken to."""
-        return self.backend.inputs.pixels[self.rows].clone().requires_grad_()
+        leaf: Tensor = self.backend.inputs.pixels[self.rows].clone().requires_grad_()
+        return leaf
 
     embeddings = pixels  # where the target classes are settled
 

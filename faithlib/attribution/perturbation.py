@@ -369,7 +369,8 @@ class ErasingMethod:
 
         def finish() -> Tensor:
             numbers = [explained.numbers(part, answers.result()) for part, answers in queued]
-            return self.value(numbers if len(numbers) > 1 else numbers[0], explained, **options)
+            scores: Tensor = self.value(numbers if len(numbers) > 1 else numbers[0], explained, **options)
+            return scores
 
         return finish
 

@@ -206,7 +206,8 @@ class _Search(Lattice):
         self.effect = np.zeros((2 * self.inputs, self.features))  # by group, searched or not
 
     def _input(self, group: Numbers) -> Numbers:
-        return group % self.inputs
+        places: NDArray[np.int64] = group % self.inputs
+        return places
 
     def _sign(self, group: Numbers) -> Numbers:
         """What costs: the answer itself for the upper end, its negative for the lower."""

@@ -146,7 +146,8 @@ class Lattice:
     def keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> Keys:
         """The keys [R] of sets [R, F] of these inputs."""
         words = np.where(sets, self.word_of_feature, np.uint64(0))
-        return np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
+        hashes: NDArray[np.uint64] = np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
+        return hashes
 
     def link(self) -> None:
         """Cheapest visited paths to every visited set, size after size, and how many children of each are visited. Of

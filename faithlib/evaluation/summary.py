@@ -239,7 +239,8 @@ class Table(pd.DataFrame):
 
     def _repr_html_(self) -> str | None:
         if not self._is_whole() or len(self) != self.whole:
-            return pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
+            plain: str | None = pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
+            return plain
         summary = self.summary()
         return fragment(summary, summary.notes, self.shown, dot_plot(self.differences()))
 

@@ -47,7 +47,8 @@ def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
     >>> round(complexity(torch.tensor([[1.0, -1.0, 0.0]])).item(), 4)  # ln 2
     0.6931
     """
-    return torch.special.entr(_shares(scores, feature_mask)).sum(dim=1).to(_result_type(scores))
+    entropy: Tensor = torch.special.entr(_shares(scores, feature_mask)).sum(dim=1).to(_result_type(scores))
+    return entropy
 
 
 def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:

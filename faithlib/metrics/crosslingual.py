@@ -272,7 +272,8 @@ def first_batch_fault(values: Tensor, batch_size: int = 64, window: int = 6) -> 
     if len(values) % window:
         raise InputError(f"{len(values)} rows: expected a multiple of {window}, every input with its perturbations")
     answered = values[torch.arange(len(values), device=values.device) % batch_size]
-    return answered.unflatten(0, (-1, window))
+    windows: Tensor = answered.unflatten(0, (-1, window))
+    return windows
 
 
 # ------------------------------------------------------------------------------------- are translations similar inputs?

@@ -126,7 +126,8 @@ class About:
         """The output for the whole inputs, [B]."""
         if self.perturber is None:
             raise InputError("rows are made before the model has answered: use `about.full` where values are made")
-        return self.perturber.full
+        full: Tensor = self.perturber.full
+        return full
 
     def subset(self, index: Sequence[int]) -> About:
         """What is known about some of the inputs.
