@@ -113,15 +113,15 @@ LINES = {
 def test_a_misspelt_name_is_a_type_error(tmp_path: Path) -> None:
     """As a type checker sees the installed library, every public name imported from where it is shown."""
     lists = {name: getattr(importlib.import_module(name), "__all__", ()) for name in ("faithlib", *MODULES)}
-    imports = "".join(f"import {module}\n" for module in lists)
-    names = "".join(f"{module}.{name}\n" for module, names in lists.items() for name in names)
+    public = [(module, name) for module, names in lists.items() for name in names]
+    imports = "".join(f"from {module} import {name} as _{i}\n" for i, (module, name) in enumerate(public))
     head = (
         "from faithlib import MetricSettings, Perturber, RunSettings, WordInputs, attribute, evaluate, explain\n"
         "from faithlib import list_methods, list_metrics, texts\n"
         "from faithlib.attribution import Row\n"
         "from faithlib.attribution.imported import imported_scores\n"
         "from faithlib.segmentation import cut\n"
-        f"from faithlib.evaluation import count_rows\n{imports}{names}\n\n"
+        f"from faithlib.evaluation import count_rows\n{imports}\n\n"
         "def film(texts: list[str]) -> list[list[float]]:\n    return [[0.5, 0.5] for _ in texts]\n\n\n"
     )
     (tmp_path / "mine.py").write_text(head + "\n".join(LINES) + "\n")

@@ -74,6 +74,6 @@ def test_tables_are_those_of_the_library() -> None:
 def test_the_newest_version_stands_first_in_the_change_log() -> None:
     log = (ROOT / "faithlib" / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", log, flags=re.MULTILINE)
-    newest = [heading for heading in headings if heading != "Unreleased"][0]
+    newest = next(heading for heading in headings if heading != "Unreleased")
     assert newest.startswith(f"{faithlib.__version__} (20") and headings.index(newest) <= 1
     assert set(re.findall(r"^### (.*)$", log, flags=re.MULTILINE)) <= {"Added", "Changed", "Fixed", "Removed"}

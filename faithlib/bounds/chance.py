@@ -16,6 +16,7 @@ from faithlib.copies import ask, results
 from faithlib.errors import InputError, check_counts
 from faithlib.masks import removal_path
 from faithlib.metrics import aopc
+from faithlib.metrics._sums import sum_in_order
 from faithlib.perturb import Perturber, SetFunction
 
 __all__ = ["RandomOrders", "random_order_aopc", "random_order_copies"]
@@ -84,9 +85,12 @@ def random_order_aopc(score: Perturber | SetFunction, *, pairs: int = 32, seed: 
     full, sizes = score.full.double(), mask.sum(dim=1)
     values = torch.stack([aopc(full, path.double(), sizes) for path in answers], dim=1)
     of_pair = values.unflatten(1, (pairs, 2)).mean(dim=2)
+    # In order: how many inputs there are decides how `mean` and `std` add up.
+    mean = sum_in_order(of_pair, dim=1) / pairs
+    variance = sum_in_order((of_pair - mean[:, None]).square(), dim=1) / (pairs - 1)
     return RandomOrders(
-        mean=of_pair.mean(dim=1),
-        standard_error=of_pair.std(dim=1) / pairs**0.5,
+        mean=mean,
+        standard_error=(variance / pairs).sqrt(),
         smallest=values.amin(dim=1),
         largest=values.amax(dim=1),
     )

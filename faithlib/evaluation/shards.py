@@ -4,9 +4,10 @@
     save_share(table, "report.3-of-16.json")
     table = merge(sorted(Path().glob("report.*-of-16.json")))
 
-Inputs are shared out in order, as evenly as they can be. A merged table is the one that a run of all inputs makes:
-values do not depend on which inputs are evaluated together, up to the rounding of models whose arithmetic depends on
-the batch.
+Inputs are shared out in order, as evenly as they can be. A merged table is the one that a run of all inputs makes. Of a
+function whose answer to a text does not depend on the texts beside it, the values are the same bit for bit. Of a torch
+model they are equal to 1e-5: which rows share a forward, and how many, changes the last digits of single precision. A
+share has other rows to fill its forwards with; to run them as the whole run does would mean forwards that are not full.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from faithlib.catalogue import HIGHER, LOWER
 from faithlib.masks import checked_mask
+from faithlib.metrics._sums import sum_in_order
 from faithlib.metrics.registry import About, Values, metric, register
 
 __all__ = ["complexity", "simplicity", "sparseness"]
@@ -47,8 +48,8 @@ def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
     >>> round(complexity(torch.tensor([[1.0, -1.0, 0.0]])).item(), 4)  # ln 2
     0.6931
     """
-    entropy: Tensor = torch.special.entr(_shares(scores, feature_mask)).sum(dim=1).to(_result_type(scores))
-    return entropy
+    entropy = sum_in_order(torch.special.entr(_shares(scores, feature_mask)), dim=1)
+    return entropy.to(_result_type(scores))
 
 
 def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
@@ -84,14 +85,15 @@ def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
     n = checked_mask(scores, feature_mask).sum(dim=1, keepdim=True)
     # Absent features have a share of 0 and come first, at k <= 0 or among zeros, where they add nothing.
     k = torch.arange(1, n_features + 1, device=scores.device) - (n_features - n)
-    return (1 - 2 * (ascending * (n - k + 0.5) / n).sum(dim=1)).clamp(min=0).to(_result_type(scores))
+    weighted = sum_in_order(ascending * (n - k + 0.5) / n, dim=1)
+    return (1 - 2 * weighted).clamp(min=0).to(_result_type(scores))
 
 
 def _shares(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
     """|s| / sum |s| in double precision, 0 for absent features; NaN throughout a row whose scores are all 0."""
     size = torch.where(checked_mask(scores, feature_mask), scores.double().abs(), 0.0)
     size = size / size.amax(dim=1, keepdim=True)  # so that no sum leaves the range of floating point
-    return size / size.sum(dim=1, keepdim=True)
+    return size / sum_in_order(size, dim=1)[:, None]
 
 
 def _result_type(scores: Tensor) -> torch.dtype:

@@ -12,6 +12,7 @@ from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.errors import InputError
 from faithlib.masks import position_in_rank, removal_path, top_ratio
+from faithlib.metrics._sums import sum_in_order
 from faithlib.metrics.registry import About, Values, metric, register
 
 __all__ = [
@@ -62,7 +63,7 @@ def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
     """
     used = _used_steps(path, n_steps)
     drop = torch.where(used, p_full[:, None] - path, 0.0)
-    return drop.sum(dim=1) / used.sum(dim=1)
+    return sum_in_order(drop, dim=1) / used.sum(dim=1)
 
 
 def auc(curve: Tensor) -> Tensor:
@@ -129,7 +130,7 @@ def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Ten
     used = _used_steps(path, n_steps)
     eps = torch.finfo(path.dtype).eps
     difference = torch.logit(path, eps=eps) - torch.logit(p_full, eps=eps)[:, None]
-    return torch.where(used, difference, 0.0).sum(dim=1) / used.sum(dim=1)
+    return sum_in_order(torch.where(used, difference, 0.0), dim=1) / used.sum(dim=1)
 
 
 def n_auc(curve: Tensor) -> Tensor:

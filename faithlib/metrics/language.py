@@ -18,6 +18,7 @@ from faithlib.catalogue import HIGHER, LOWER
 from faithlib.copies import Copies
 from faithlib.errors import InputError, check_known
 from faithlib.masks import checked_mask, normalise, position_in_rank, soft_keep, top_ratio
+from faithlib.metrics._sums import sum_in_order
 from faithlib.metrics.crosslingual import crosslingual_rho
 from faithlib.metrics.curves import auc
 from faithlib.metrics.erasure import NO_LOSS, nothing_kept, soft_nc, soft_ns
@@ -671,7 +672,7 @@ def linear_datamodel(
         For a `keep` that is not between 0 and 1, and for fewer than 2 ablations.
     """
     kept = _ablations(about, ablations, keep)
-    return lds((kept * scores[:, None]).sum(dim=2), answers)
+    return lds(sum_in_order(kept * scores[:, None], dim=2), answers)
 
 
 def _step_counts(about: About, steps: int) -> dict[int, Tensor]:
@@ -741,8 +742,8 @@ def deletion(answers: dict[int, Tensor], scores: Tensor, about: About, *, steps:
         some = about.subset(index.tolist())
         path, kept = answers[k].double(), _deletion_path(scores[index], some, k)
         some_scores = scores[index].where(some.feature_mask, 0).double()
-        whole = some_scores.sum(dim=1, keepdim=True)
-        left = (kept * some_scores[:, None]).sum(dim=2) / whole
+        whole = sum_in_order(some_scores, dim=1)[:, None]
+        left = sum_in_order(kept * some_scores[:, None], dim=2) / whole
         # Shares of a sum that is not positive say nothing: what is left then falls evenly, as in FlashTrace's code.
         evenly = torch.linspace(1, 0, k + 1, dtype=torch.double, device=scores.device)
         left = torch.where(whole > 0, left, evenly)

@@ -12,6 +12,7 @@ from torch.nn import functional
 from faithlib.catalogue import HIGHER
 from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
+from faithlib.metrics._sums import sum_in_order
 from faithlib.metrics.registry import About, Values, metric, register
 
 __all__ = ["agreement", "auprc", "average_precision", "checked_gold", "iou", "iou_f1", "pointing_game", "token_f1"]
@@ -55,7 +56,7 @@ def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None 
     """
     _, gold = checked_gold(scores, gold, feature_mask)
     precision, _ = _precision_recall(scores, gold, feature_mask)
-    return torch.where(gold, precision, 0.0).sum(dim=1) / gold.sum(dim=1)
+    return sum_in_order(torch.where(gold, precision, 0.0), dim=1) / gold.sum(dim=1)
 
 
 def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
@@ -98,7 +99,8 @@ def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> T
     precision, recall = _precision_recall(scores, gold, feature_mask)
     order = rank(scores, feature_mask)
     heights = functional.pad(precision.gather(1, order), (1, 0), value=1.0)
-    return torch.trapezoid(heights, functional.pad(recall.gather(1, order), (1, 0)), dim=1)
+    widths = functional.pad(recall.gather(1, order), (1, 0)).diff(dim=1)
+    return sum_in_order(widths * (heights[:, 1:] + heights[:, :-1]) / 2, dim=1)
 
 
 def _precision_recall(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
