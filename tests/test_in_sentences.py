@@ -187,6 +187,7 @@ def test_words_belong_to_claims_that_there_are() -> None:
     quantities = published.our_table("quantities")
     assert set(quantities["id"]) <= set(analysis_plan.plan()) and quantities["id"].is_unique
     assert set(quantities["shown"]) <= {"", "exp"}
+    assert quantities.set_index("id")["least"].replace("", pd.NA).dropna().to_dict() == {"xl_c09/erasure does not": "0"}
     assert published.our_table("parts")["part"].is_unique
 
 

@@ -140,8 +140,8 @@ def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle
     text = tables.read_between({name: cells.mean(language=name) for name in accuracy}, best, worst)
     assert text.startswith(expected)
     if middle > 0.7:
-        assert "Above bg (0.700), the lowest of the four: vi 0.900." in text
-        assert "Below sw (0.300), the highest of the three: no others." in text
+        assert "Others above bg 0.700, the lowest of the four: vi 0.900." in text
+        assert "Others below sw 0.300, the highest of the three: none." in text
 
 
 def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:
@@ -408,7 +408,7 @@ def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store
     assert list(marks.index) == ["phrases of film reviews", "sentences of ACLSum"]
     assert marks.low.iloc[0] > 0.1 and marks.estimate.iloc[1] == pytest.approx(0, abs=0.01)
     low = [key for key, value in marked_as_printed().items() if value < 0.4]  # what random scores get
-    assert marks["rows below random"].iloc[0] == sum(2 if output == "none" else 1 for *_, output in low)
+    assert marks["below random, of 26"].iloc[0] == sum(2 if output == "none" else 1 for *_, output in low)
 
 
 # ------------------------------------------------------------------------------------------------------------- aligner

@@ -185,7 +185,8 @@ def _about(told: Told) -> list[str]:
     lines = [_number(line, quantity.get("shown", ""), 2) for line in told.rule.lines]
     if len(lines) > 1:
         low, high = told.rule.lines
-        if low <= -1:  # no value can pass this end
+        least = float(quantity.get("least") or -1)
+        if low <= least:  # no value can pass this end
             said.append(f"required: below {lines[1]}")
         elif low == -high and not quantity.get("shown"):
             said.append(f"required: within ±{lines[1]}")
@@ -197,7 +198,8 @@ def _about(told: Told) -> list[str]:
 
 
 def _quantity(rule: Rule) -> Mapping[str, str]:
-    """What the comparisons of a claim are of, as `data/quantities.csv` says it: quantity, shown."""
+    """What the comparisons of a claim are of, as `data/quantities.csv` says it: quantity, shown, least (the smallest
+    value that it can have, where that is not −1 or unlimited)."""
     rows = published.our_table("quantities").set_index("id")
     of = rule.id if rule.id in rows.index else rule.same_as
     return {str(name): str(text) for name, text in rows.loc[of].items()} if of in rows.index else {}

@@ -445,8 +445,20 @@ class Page:
             all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
         )
 
-    def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
-        """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
+    def plot(
+        self,
+        tested: Tested,
+        name: str,
+        *,
+        caption: str,
+        only: Sequence[str] | None = None,
+        lines: Mapping[str, Sequence[float]] | None = None,
+    ) -> Markdown:
+        """Published against ours for every part of the claims (of `only` these), alt text made from the numbers.
+
+        `lines`: the places of dotted lines by claim, where they are not those of its rule: a claim of several
+        statements has no rule of its own.
+        """
         rows = tested.frame.dropna(subset=["low"])
         rows = rows[rows["claim"].isin(list(only or tested))]
         if rows.empty:
@@ -455,7 +467,8 @@ class Page:
         titles = {verdict.id: verdict.id.rpartition("_")[2] for verdict in chosen}
         if self.judges:
             titles = {verdict.id: f"{titles[verdict.id]}: {verdict.word}" for verdict in chosen}
-        fig = plots.claims_plot(rows, titles, lines={verdict.id: verdict.rule.lines for verdict in chosen})
+        of_rules = {verdict.id: verdict.rule.lines for verdict in chosen}
+        fig = plots.claims_plot(rows, titles, lines=of_rules | dict(lines or {}))
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:

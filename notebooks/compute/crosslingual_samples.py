@@ -85,45 +85,44 @@ def inputs_of(data):
 
 
 def explained(data):
-    """The scores [R, F] of each text for the rows with either numbers, and the text as inputs of one."""
+    """For each text: scores [R, F] of the rows with ours and with the paper's numbers, and the text as inputs of one."""
     inputs, gold = inputs_of(data), torch.tensor(classifier.labels_of(data), device=device)
+    # One eraser for both, so that copies of a text that both need are run once.
     eraser = Perturber(network, inputs, erase="pad")
-    scores = {}
+    texts = [({}, inputs[[b]].to("cpu")) for b in range(len(data.ids))]
     for numbers, rows in ROWS.items():
         found, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
         run.count(rows_asked=sum(cost.rows_asked for cost in spent.values()))
-        scores[numbers] = [found[row.name].cpu() for row in rows.values()]
-    return [
-        (
-            {name: torch.stack([of_text[b, :size] for of_text in of]) for name, of in scores.items()},
-            inputs[[b]].to("cpu"),
-        )
-        for b, size in enumerate(inputs.n_features.tolist())
-    ]
+        padded = torch.stack([found[row.name].cpu() for row in rows.values()], dim=1)
+        for (scores, own_inputs), of_text in zip(texts, padded, strict=True):
+            scores[numbers] = of_text[:, : int(own_inputs.n_features[0])]
+    return texts
+
+
+def linked_words(english, other):
+    """The links between the words of each text and of its translation."""
+    pairs = [Pair.from_texts(*both) for both in zip(english.wholes, other.wholes, strict=True)]
+    layer, rule = settings["align_layer"], LINK_RULES[settings["links"]]
+    return encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=rule)[layer]
 
 
 def correlated(texts):
-    """Rho of every row with either numbers, for each text and language."""
+    """Rho of every row with ours and with the paper's numbers, for each text and language."""
     readings = {language: explained(of_language) for language, of_language in texts.items()}
-    layer = settings["align_layer"]
-    rows = []
-    for language in [name for name in texts if name != "en"]:
-        pairs = [Pair.from_texts(*both) for both in zip(texts["en"].wholes, texts[language].wholes, strict=True)]
-        linked = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=LINK_RULES[settings["links"]])[
-            layer
-        ]
-        for number, links in enumerate(linked):
+    table = []
+    for language in texts:
+        if language == "en":
+            continue
+        for number, links in enumerate(linked_words(texts["en"], texts[language])):
             (ours, source), (theirs, target) = readings["en"][number], readings[language][number]
             between = between_features(links, source.feature_of_word[0], target.feature_of_word[0])
-            for numbers, keys in ROWS.items():
+            for numbers, rows in ROWS.items():
                 carried = aligned_scores(theirs[numbers], between, int(source.n_features[0]))
                 rho = crosslingual_rho(ours[numbers], carried).tolist()
                 about = {"language": language, "input": texts["en"].ids[number], "numbers": numbers}
-                rows += [
-                    about | {"method": method, "aggregation": how, "output": output, "rho": value}
-                    for (method, how, output), value in zip(keys, rho, strict=True)
-                ]
-    return pd.DataFrame(rows)
+                for (method, how, output), value in zip(rows, rho, strict=True):
+                    table.append(about | {"method": method, "aggregation": how, "output": output, "rho": value})
+    return pd.DataFrame(table)
 
 
 # %%
@@ -131,8 +130,8 @@ split, sample = settings["split"], settings["sample"]
 languages = ["en", *PAPER_LANGUAGES]
 parallel = load_parallel(dataset, languages, split, n=settings["texts"], sample=sample)
 clusters = load_dataset(dataset, split, sample="all").clusters
-for rows in tqdm(list(run.blocks(len(parallel["en"]), settings["batch"])), desc="texts"):
-    rho = correlated({language: texts[rows] for language, texts in parallel.items()})
+for places in tqdm(list(run.blocks(len(parallel["en"]), settings["batch"])), desc="texts"):
+    rho = correlated({language: texts[places] for language, texts in parallel.items()})
     keys = ["language", "aggregation", "output", "numbers"]
     run.add_units(as_units(rho, seed=SEED, clusters=clusters, metrics=["rho"], keys=keys))
 

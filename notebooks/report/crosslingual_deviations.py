@@ -48,9 +48,9 @@ unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"Of {len(points)} choices of the released code that we also made otherwise, *{most.point}* changes rho most: from "
-        f"{most.ours:.2f} by {spoken(most, '+.3f')} for {most['row']} (n = {most.n} texts). In {unmoved} of {len(effects)} cases the interval "
-        "of the change includes zero."
+        f"We changed {len(points)} choices that text and code leave open, one at a time. *{most.point}* changes rho most: by "
+        f"{spoken(most, '+.3f')}, from {most.ours:.2f}, for {most['row']} (n = {most.n} texts). In {unmoved} of the {len(effects)} "
+        "comparisons the interval of the change includes zero."
     )
 
 
@@ -77,7 +77,7 @@ page.figure(
     fig,
     "crosslingual_deviations_plot",
     alt=alt,
-    caption="What each choice changes in rho (other choice minus ours), 95 % intervals over texts.",
+    caption=f"What each choice changes in rho (other choice minus ours), 95 % intervals over texts. {'; '.join(points)}.",
 )
 
 
@@ -144,7 +144,8 @@ Markdown(
 # So the paper's thirteen rows hold saliency (L2) twice, and an order of them counts it twice. The next table has
 # the order of every table of rho, and that of plausibility (Table 4), in three ways: with the row as printed, with *GELU
 # changed* in its place, and with neither. Tau is Kendall's, with the printed order, mean over the outputs and models of
-# that table; *p* is the share of permutations of methods with a mean at least as high. The verdicts are those of the first way.
+# that table; *p* is the share of permutations of methods with a mean at least as high, and 0.025 or less is clear. Verdicts are of the
+# first way. Table 15 (Thai) has none, because the paper's two models disagree there.
 
 # %%
 models = sorted(measured.levels("model"))
@@ -163,7 +164,7 @@ page.listing(
 lowest, highest = deviations.own_agreement_under_erasure()
 Markdown(
     "Tables 3, 9 and 10 (scores under erasure) are not in this table, because no order of theirs is tested: the paper's own two models "
-    f"order the methods otherwise there (tau {written(lowest, '.2f')} to {written(highest, '.2f')} over both metrics and outputs, with the "
+    f"order the methods differently there (tau {written(lowest, '.2f')} to {written(highest, '.2f')} over both metrics and outputs, with the "
     "row as printed and with neither). {doc}`crosslingual_erasure` has their values, with the row as printed and with *GELU changed*."
 )
 
@@ -212,7 +213,7 @@ Markdown(
 # %% [markdown]
 # ### More languages than Table 2 has
 #
-# The paper has rho for seven languages (Table 2) and finds it higher in those that the models read better (c05). Over
+# The paper has rho for seven languages (Table 2) and finds it higher in those in which the models are more accurate (c05). Over
 # seven languages a correlation below about 0.75 can come by chance in one of forty orders, and more texts do not change
 # that. XNLI has seven more languages, whose accuracy is in Table 7. So rho was also measured in these: on pairs that
 # had been used before, with the first training of both models, the same rows, outputs and links. Languages, pairs and rule were fixed
@@ -233,7 +234,7 @@ page.table(
     rows=["language"],
     columns=["what"],
     printed=every(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
-    caption="Accuracy and mean rho by language, best read first, first training; n texts of rho",
+    caption="Accuracy and mean rho by language, the most accurate first; first training of both models; n texts of rho",
 ) if more else Markdown("")
 
 # %%
@@ -270,9 +271,9 @@ Markdown(f"Means over the rows of Table 3: {deviations.means_of_table3()}.")
 texts = deviations.rounded_bins(measured.on_its_data(load("crosslingual_erasure", profile)))
 of_texts = means_of(texts, ["moved", "different"])
 Markdown(
-    f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of the small run that was made while this copy of the book was built). "
-    f"Short texts make the five bins few: as released, a text has {spoken(of_texts('different'), '.1f')} different ones on "
-    "average."
+    f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of the small run that was made "
+    "while this copy of the book was built). In short texts several of the five bins are equal: as released, a text has "
+    f"{spoken(of_texts('different'), '.1f')} different ones on average."
 )
 
 # %% [markdown]
@@ -295,8 +296,8 @@ Markdown(deviations.in_words(effects, "E9"))
 # - *Text:* whole words are replaced.
 # - *Code:* LIME and Shapley sampling replace every position alone, so a piece of a word; then the scores of pieces are
 #   added up like gradients.
-# - *Here:* whole words, as the text says. Measured: single pieces, added up. With 50 samples LIME then has more unknowns
-#   to find.
+# - *Here:* whole words, as the text says. Measured: single pieces, added up. LIME then has more
+#   unknowns to find with the same number of samples.
 
 # %%
 Markdown(deviations.in_words(effects, "E10"))
@@ -306,9 +307,9 @@ Markdown(deviations.in_words(effects, "E10"))
 #
 # - *Text and code:* awesome-align {cite:p}`dou_neubig_2021`: layer 8 of multilingual BERT, links where the softmax in both
 #   directions is above a threshold, so that a word may have several links; premise and hypothesis are one text.
-# - *Here:* the same rule on vectors of words, in a layer of our encoder chosen by links that people made; below the
-#   papers' size that encoder was never trained to align. {doc}`The page on the aligner <crosslingual_aligner>`
-#   measures how good its links are, and those of words that are each other's nearest.
+# - *Here:* the same rule on vectors of words, in a layer of our encoder chosen by links that people made. That encoder was never trained to
+#   align. {doc}`The page on the aligner <crosslingual_aligner>` measures how good its links are, and those of words that are each other's
+#   nearest.
 
 # %% [markdown]
 # ## E12: random links
@@ -360,7 +361,8 @@ Markdown(deviations.in_words(effects, "E14"))
 # These are not choices of text or code, but part of what is compared. The settings are those of the full run, whose values these pages
 # show. Fewer steps, samples and permutations make the scores of a text noisier, and noise lowers rho. It does so for
 # integrated gradients, LIME and Shapley sampling alone, three of the methods that lose to the other gradient methods (c04). So these
-# rows were measured once more with the paper's numbers, on the first of the same texts, in the paper's languages (E15 to E17).
+# rows were measured once more with the paper's numbers, by one model (`six`), on a few of the same texts, in the paper's languages (E15 to
+# E17).
 
 # %%
 # With the paper's own sizes there is one set of numbers, and nothing was measured twice.

@@ -42,8 +42,8 @@ def in_short():
         f"Attributions that ignore the prediction reach a rho of {spoken(rho['main'](BLIND[0], 'loss'), '.2f')} (uniform scores) and "
         f"{spoken(rho['main'](BLIND[1], 'loss'), '.2f')} (norm of the embedding); the highest of the methods, "
         f"{row_label(*highest)}, has {spoken(rho['main'](highest, 'loss'), '.2f')}, and "
-        f"{spoken(rho[TREATED](highest, 'loss'), '.2f')} with length, links and copied words taken out "
-        f"(n = {rho['main'](highest, 'loss').ours.n} texts)."
+        f"{spoken(rho[TREATED](highest, 'loss'), '.2f')} with means over word pieces and links and without words that are copied or have "
+        f"no link (n = {rho['main'](highest, 'loss').ours.n} texts; x∇x is input × gradient, L2 the norm over a word's dimensions)."
     )
 
 
@@ -65,7 +65,8 @@ page.in_short(in_short)
 # baselines: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is one of the
 # paper's thirteen rows; and `random` scores. **The paper has no counterpart to this page**, so nothing is compared with
 # printed numbers. x∇x is input × gradient, IG integrated gradients; TP, loss, μ and L2 are explained
-# {doc}`with Table 1 <crosslingual_tables>`.
+# {doc}`with Table 1 <crosslingual_tables>`. A *row* is a method with its aggregation (μ or L2). The row that the paper prints as guided
+# backprop is with L2 the same explanation as saliency ({doc}`crosslingual_deviations`, E3), so counts of methods below have it twice.
 
 # %% [markdown]
 # ## What the texts are like
@@ -92,9 +93,9 @@ page.table(
 overall = {what: share(what, language=others).ours.interval() for what in COMPARED}
 Markdown(
     f"Over all languages {overall['linked'].estimate:.0%} of the English words have a link and "
-    f"{overall['copied'].estimate:.0%} are copied. Links beyond a word's first are {overall['more links'].estimate:.1%} of "
-    "the linked words: the paper's rule links all words above a threshold, and a word with several links gets the sum of "
-    "their scores."
+    f"{overall['copied'].estimate:.0%} are copied. For each 100 linked words there are {100 * overall['more links'].estimate:.0f} links "
+    "beyond a word's first: the paper's rule links all words above a threshold, and a word with several links gets the sum of their "
+    "scores."
 )
 
 # %% [markdown]
@@ -102,13 +103,14 @@ Markdown(
 #
 # In the first setting, the published one, scores of pieces and links are added up, and an English word without a link has 0
 # and is kept. The next settings replace the sums over pieces, over links, or over both by means, or leave out words
-# without a link or copied words; *all of these* makes all of these changes at once. One setting links words by another
-# rule, and two link them at random: any words, or so that each English word keeps its number of links. The figure leaves
-# out two of the ten settings (means of both, random links between any words), which look like others.
+# without a link (*unaligned*) or copied words; *all of these* makes all of these changes at once. One setting links words by another
+# rule, *mutual argmax*: each word only with its nearest, if it is the nearest of that word as well. Two settings link words at random: any
+# words, or so that each English word keeps its number of links. The figure leaves out two of the ten settings (means of both, random links
+# between any words), which look like others.
 #
 # With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation (–): this
-# setting removes the baseline. Intervals come from resampling sentence pairs, each with all its languages, models, seeds
-# and methods.
+# setting removes the baseline. A text on which the scores are constant has no rho, so that n is lower in the rows of *uniform*.
+# Intervals come from resampling sentence pairs, each with all its languages, models, seeds and methods.
 
 # %%
 page.table(
@@ -126,7 +128,7 @@ frames = baselines.drawn_rows(rho)
 fig, alt = zaman_belinkov_figures.above_floors(frames, LOOKING, BLIND, SETTINGS)
 caption = (
     f"Eleven rows that look at the prediction, and three baselines that do not (upright lines), in {len(frames)} "
-    "settings. Attributions of the loss."
+    "settings, with 95 % intervals. Attributions of the loss."
 )
 page.figure(fig, "crosslingual_floors_plot", alt=alt, caption=caption)
 
@@ -144,8 +146,8 @@ page.listing(
     baselines.left_by_setting(rho, leads, SETTINGS),
     "crosslingual_floors_above",
     digits=2,
-    caption="Methods above all baselines and below one; the best method's lead over the baseline nearest to it; and Kendall's "
-    "tau with the published setting, with 95 % intervals; n, the fewest sentence pairs",
+    caption="By output and setting: methods above all baselines, methods below one, and how many there are; the best method, its lead over the "
+    "baseline nearest to it (*over*), and Kendall's tau with the published setting, with 95 % intervals; n, the fewest sentence pairs",
 )
 
 # %% [markdown]

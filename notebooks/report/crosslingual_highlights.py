@@ -69,7 +69,7 @@ def in_short():
     first, *_ = best_first(precision, "loss")
     faithful = claims_on.FAITHFUL
     return (
-        f"Of thirteen explanations of the loss {row_label(*first)} marks best what people marked, with a mean average "
+        f"Of the thirteen explanations of a classifier's loss {row_label(*first)} marks best what people marked, with a mean average "
         f"precision of {beside(precision(first, 'loss'))}. {row_label(*faithful)}, input × gradient, which agrees best across "
         f"languages, has {beside(precision(faithful, 'loss'))}. Random scores have "
         f"{spoken(precision(FLOORS[1], 'loss'), '.2f')} ({NAMES[MARKS]}, n = {precision(first, 'loss').ours.n} texts)."
@@ -85,7 +85,7 @@ page.in_short(in_short)
 # (Table 5), and people check a sample of these (Table 6).
 #
 # The human highlights are those of e-SNLI. Two {term}`substitutes <substitute data>`, phrases of film reviews and sentences of papers,
-# are only in the first table and in a section of their own. Translations are XNLI's. Intervals come from resampling texts, each with
+# are only in the first table and in a section of their own, on the texts for which all explanations were computed. Translations are XNLI's. Intervals come from resampling texts, each with
 # everything that was measured on it. TP, loss, μ, L2 and activation are explained {doc}`with Table 1 <crosslingual_tables>`.
 
 # %% [markdown]
@@ -93,7 +93,7 @@ page.in_short(in_short)
 #
 # **What the paper shows.** Mean average precision (MAP) on e-SNLI {cite:p}`camburu_2018`, pairs
 # of sentences from SNLI {cite:p}`bowman_2015` whose deciding words people marked; mean of three BERT models, in English
-# only. Average precision asks whether the marked words come first when words are sorted by score; 1 is best. Saliency
+# only. Average precision is high if the marked words come first when words are sorted by score; 1 is best. Saliency
 # with both aggregations and guided backprop with L2 are level at the top. No baseline is printed.
 #
 # **Our run.** Pairs of e-SNLI's development split with the words that the first annotator marked, as in the released code. In a
@@ -111,8 +111,8 @@ page.in_short(in_short)
 page.listing(
     marks.against_random(marked),
     "crosslingual_marks",
-    caption="MAP of random scores and of the thirteen rows (mean) by marks; how many of the rows, of two outputs each, are "
-    "below random; and the thirteen minus random (estimate, higher is better), n texts. The tables below are about the first line",
+    caption="By marks: MAP of random scores; mean MAP of the thirteen explanations of two outputs; how many of these 26 are below random; "
+    "and the mean of the 26 minus random scores (estimate, higher is better), n texts. The tables below are about the first line",
 )
 
 # %% [markdown]
@@ -167,13 +167,13 @@ page.verdicts(first)
 
 # %%
 caption = (
-    "Published and ours, 95 % intervals: the two orders (tau), and the comparisons of three claims, which have to lie right of the dotted "
-    "line. The sixty comparisons of c11 are in the next table."
+    "Published and ours, 95 % intervals: the comparisons of two claims, which have to lie right of the dotted line (in c14 more than half of "
+    "them). *Erasing* is the mean of occlusion and Shapley sampling. The comparisons of the other claims are in the next table."
 )
 page.plot(
     first,
     "crosslingual_highlights_claims",
-    only=["crosslingual_table4", "xl_c12", "xl_c14", "xl_c15"],
+    only=["xl_c12", "xl_c14"],
     caption=caption,
 )
 
@@ -181,7 +181,8 @@ page.plot(
 page.parts(
     first,
     "crosslingual_highlights_parts",
-    caption="Every comparison of the claims on Table 4; c15 is there twice, first with its direction, then with its size (above 0.05)",
+    caption="Every comparison of the claims on Table 4: Kendall's tau (the published order has 1 with itself), or a difference of MAP. c15 is "
+    "there twice, first with its direction, then with its size (above 0.05)",
 )
 
 # %% [markdown]
@@ -195,7 +196,7 @@ page.stand_ins(
     marks.on_substitutes(marked, table4),
     ["marks", "row", "output"],
     "crosslingual_highlights_stand_ins",
-    caption="MAP of the thirteen on substitute marks",
+    caption="MAP of the thirteen explanations on substitute marks; published: on e-SNLI",
 )
 
 # %%
@@ -221,7 +222,7 @@ page.figure(
     "crosslingual_faithful_plausible",
     alt=alt,
     caption="Plausibility (MAP) against faithfulness across languages (rho), one point per row (loss), higher is better for both. Dotted: "
-    "our share of marked words.",
+    "our share of marked words, the MAP of equal scores.",
 )
 
 # %%
@@ -236,9 +237,9 @@ page.listing(
 # %% [markdown]
 # In the paper the leaders differ, but over all of its thirteen rows the two orders are similar rather than opposed.
 #
-# **What is tested.** Whether the rows that lead in MAP are above the one that leads in rho, and below it in rho, for either
-# output (c13): then the best for plausibility and the best for faithfulness are different. In print the difference of MAP
-# is 0.002.
+# **What is tested.** Whether the rows that lead in MAP are above the one that leads in rho, and below it in rho, for both
+# outputs (c13): then the best for plausibility and the best for faithfulness are different. The differences are small, in the paper's MAP
+# (0.002) as in ours.
 
 # %%
 winners = page.test({"xl_c13": claims_on.winners_differ(precision, rho)})
@@ -266,7 +267,7 @@ page.parts(winners, "crosslingual_winners_parts", caption="Every comparison of t
 # ### The threshold does not travel
 #
 # A vector of length one has smaller entries the more there are: an even spread over $n$ words gives each $1/\sqrt n$.
-# So a threshold that suits long texts marks nearly everything in short ones. Marks of whole phrases also cover more words than marks
+# So a threshold that suits long texts marks too many words of short ones. Marks of whole phrases also cover more words than marks
 # of single words, and the threshold that agrees best with them is lower. The paper's comes from e-SNLI, ours from excerpts of film
 # reviews around marked phrases.
 
@@ -309,14 +310,14 @@ page.table(
 
 # %%
 Markdown(
-    f"The highest of the published values except English is that for {marks.best_of_table5()} (Thai). Thai is written without blanks, and "
-    "multilingual BERT's tokenizer does not set its characters apart as it does Chinese ones. Words by blanks are then few and nearly all "
+    f"The highest of the published values except English is that for {marks.best_of_table5()} (Thai). Thai is written without spaces, and "
+    "multilingual BERT's tokenizer does not set its characters apart as it does Chinese ones. Words between spaces are then few and nearly all "
     "marked, which makes any scores look good: in our table random scores are highest there as well. The paper prints no such baseline."
 )
 
 # %% [markdown]
 # **What is tested.** Whether languages are in the paper's order of MAP, by Kendall's tau against chance, with our threshold.
-# That MAP is above that of random scores on the same marks is shown beside; it could hardly be otherwise, as the same
+# The figure below also shows that MAP is above that of random scores on the same marks; it could hardly be otherwise, as the same
 # method made the marks.
 
 # %%
@@ -328,7 +329,7 @@ Markdown(f"Languages whose interval lies above random scores: {carried.clearly_a
 
 # %%
 fig, alt = comparison_plot(carried.above_random(OUR_THRESHOLD), "MAP minus that of random scores on the same marks")
-caption = "MAP minus that of random scores on the same marks, by language."
+caption = "MAP minus that of random scores on the same marks, by language, with our threshold and 95 % intervals."
 page.figure(fig, "crosslingual_table5_plot", alt=alt, caption=caption)
 
 # %% [markdown]
@@ -352,7 +353,7 @@ page.verdicts(page.test({"crosslingual_table6": None}))
 # %% [markdown]
 # **What differs and why.** On e-SNLI: one small encoder instead of three BERT models, a thirtieth of the training pairs, and
 # 338 pairs of the development split instead of all of the test split, of which methods that
-# need many passes read only a part (below Table 4 is how many, and what they cost). In the substitutes people marked phrases of reviews or
+# need many passes read only a part (the numbers are below Table 4). In the substitutes people marked phrases of reviews or
 # whole sentences of papers, not words. Every word in them counts as marked, including articles and commas, so an explanation that picks
 # single words gains nothing. A phrase is one of several reasons for a
 # review's class, and a model can match a summary with a section by words outside the marks. The classifiers are small

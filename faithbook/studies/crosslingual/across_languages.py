@@ -47,8 +47,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "random links": {"drawn": "number"},
     "random links, degrees kept": {"drawn": "degrees"},
 }
-"""Ways to measure, by name, as options of `rho_of_pair`. "main" is the paper's: sums over pieces and over links, words
-without a link keep 0. Every other one changes one thing; "other links" is the main way with links by another rule."""
+"""Settings of the measure, by name, as options of `rho_of_pair`. "main" is the paper's: sums over pieces and links,
+words without a link keep 0. Every other one changes one thing; "other links" is main with links by another rule."""
 
 LOOKED_AT = (("input_x_gradient", "l2"), ("saliency", "l2"), ("saliency", "mean"), ("occlusion", None), ("lime", None))
 """The rows (method, aggregation) that are computed once more with a choice of the released code."""
@@ -82,10 +82,9 @@ class Messages:
         self.ids = texts["en"].ids
         self.others = [language for language in texts if language != "en"]
         # All erasers are there before the first explanation.
-        self.erasers = {
-            language: Perturber(explainer.network, explainer.inputs_of(data), erase="pad")
-            for language, data in texts.items()
-        }
+        self.erasers: dict[str, Perturber] = {}
+        for language, data in texts.items():
+            self.erasers[language] = Perturber(explainer.network, explainer.inputs_of(data), erase="pad")
         self.readings: dict[str, list[ExplainedText]] = {}
         self.costs: list[pd.DataFrame] = []
         for language, data in texts.items():
@@ -201,59 +200,81 @@ def _scores_by_text(function: nn.Module, rows: Sequence[Row], perturber: Perturb
     """Scores [R, F] of rows on each text; `shares`: whether the perturber's answers are those of this function."""
     inputs = inputs_in(perturber)
     scores, _ = attribute_rows(rows, function, inputs, perturber=perturber if shares else None)
-    sizes = inputs.n_features.tolist()
-    return [torch.stack([scores[row.name][b, :size].cpu() for row in rows]) for b, size in enumerate(sizes)]
+    by_text = []
+    for b, size in enumerate(inputs.n_features.tolist()):
+        of_text = [scores[row.name][b, :size].cpu() for row in rows]
+        by_text.append(torch.stack(of_text))
+    return by_text
 
 
 def rho_by_choice(messages: Messages, *, lime_samples: int) -> pd.DataFrame:
     """rho of a few rows with one choice of the released code at a time ("main": none), in the languages that the paper
     averages over, by the main links."""
     languages = [language for language in messages.texts if language in ("en", *PAPER_LANGUAGES)]
-    as_read = [(method, aggregation or "none", "top_prediction", "sum") for method, aggregation in LOOKED_AT]
-    scored: list[tuple[list[tuple[str, str, str]], dict[str, list[Tensor]]]] = []
-    by_language = {
-        language: [torch.stack([reading.scores[key] for key in as_read]) for reading in messages.readings[language]]
-        for language in languages
-    }
-    scored.append(([("main", method, aggregation) for method, aggregation, _, _ in as_read], by_language))
-
     explainer = messages.explainer
-    twice = {
-        (EMBEDDED_TWICE, method, aggregation or "none"): changed_row(method, aggregation, lime_samples=lime_samples)
-        for method, aggregation in LOOKED_AT
-    }
-    for function, rows in ((explainer.network, _rows_otherwise(lime_samples)), (explainer.embedded_twice, twice)):
-        by_language = {
-            language: _scores_by_text(
-                function, list(rows.values()), messages.erasers[language], shares=function is explainer.network
-            )
-            for language in languages
-        }
-        scored.append((list(rows), by_language))
+    otherwise = _rows_otherwise(lime_samples)
+    twice = {}
+    for method, aggregation in LOOKED_AT:
+        row = changed_row(method, aggregation, lime_samples=lime_samples)
+        twice[EMBEDDED_TWICE, method, aggregation or "none"] = row
 
+    as_read: dict[str, list[Tensor]] = {}
+    changed: dict[str, list[Tensor]] = {}
+    embedded_twice: dict[str, list[Tensor]] = {}
+    for language in languages:
+        eraser = messages.erasers[language]
+        as_read[language] = _scores_as_read(messages.readings[language])
+        changed[language] = _scores_by_text(explainer.network, list(otherwise.values()), eraser, shares=True)
+        embedded_twice[language] = _scores_by_text(explainer.embedded_twice, list(twice.values()), eraser, shares=False)
+    main = [("main", method, aggregation or "none") for method, aggregation in LOOKED_AT]
+    tables = [
+        _rho_of_rows(messages, main, as_read),
+        _rho_of_rows(messages, list(otherwise), changed),
+        _rho_of_rows(messages, list(twice), embedded_twice),
+    ]
+    return pd.DataFrame([row for table in tables for row in table])
+
+
+def _scores_as_read(readings: Sequence[ExplainedText]) -> list[Tensor]:
+    """The scores [R, F] that the rows of `LOOKED_AT` have without any change, on each text."""
+    keys = [(method, aggregation or "none", "top_prediction", "sum") for method, aggregation in LOOKED_AT]
+    return [torch.stack([reading.scores[key] for key in keys]) for reading in readings]
+
+
+def _rho_of_rows(
+    messages: Messages, names: Sequence[tuple[str, str, str]], by_language: Mapping[str, Sequence[Tensor]]
+) -> list[dict[str, Any]]:
+    """Rho of rows, `names` (choice, method, aggregation), by the main links; `by_language`: their scores [R, F] on each
+    text."""
     table = []
-    for names, by_language in scored:
-        for (language, number), links in messages.links["main"].items():
-            if language not in languages:
-                continue
-            english = by_language["en"][number]
-            carried = aligned_scores(by_language[language][number], links, english.shape[1])
-            rho = crosslingual_rho(english, carried).tolist()
-            about = {"language": language, "input": messages.ids[number]}
-            for (choice, method, aggregation), value in zip(names, rho, strict=True):
-                table.append(about | {"choice": choice, "method": method, "aggregation": aggregation, "rho": value})
-    return pd.DataFrame(table)
+    for (language, number), links in messages.links["main"].items():
+        if language not in by_language:
+            continue
+        english = by_language["en"][number]
+        carried = aligned_scores(by_language[language][number], links, english.shape[1])
+        rho = crosslingual_rho(english, carried).tolist()
+        for (choice, method, aggregation), value in zip(names, rho, strict=True):
+            table.append(
+                {
+                    "language": language,
+                    "input": messages.ids[number],
+                    "choice": choice,
+                    "method": method,
+                    "aggregation": aggregation,
+                    "rho": value,
+                }
+            )
+    return table
 
 
 # ---------------------------------------------------------------------------------------------------------- to be shown
 def links_shown(messages: Messages, wanted: int) -> pd.DataFrame:
     """The main links of the first `wanted` messages, one per row."""
-    rows = [
-        {"language": language, "input": messages.ids[number], "word": i, "word_there": j}
-        for (language, number), links in messages.links["main"].items()
-        if number < wanted
-        for i, j in links
-    ]
+    rows = []
+    for (language, number), links in messages.links["main"].items():
+        if number < wanted:
+            about = {"language": language, "input": messages.ids[number]}
+            rows += [about | {"word": i, "word_there": j} for i, j in links]
     return pd.DataFrame(rows)
 
 

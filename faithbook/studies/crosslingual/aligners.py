@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -73,30 +74,28 @@ class Aligners:
 
     def rows(self) -> pd.DataFrame:
         """Every gold set, aligner, layer and score, a row each."""
-        cells = [
-            (gold, aligner, str(layer), name)
-            for (gold, aligner), by_layer in self.aer.items()
-            for layer in by_layer
-            for name in SCORES
-        ]
+        cells = []
+        for (gold, aligner), by_layer in self.aer.items():
+            for layer, name in product(by_layer, SCORES):
+                cells.append((gold, aligner, str(layer), name))
         return pd.DataFrame(cells, columns=["gold", "aligner", "layer", "score"])
 
     def minus_in_use(self) -> dict[tuple[str, int], Comparison]:
         """By gold set and layer our error rate minus that of the layer in use."""
-        return {
-            (gold, layer): self.aer[gold, SOFTMAX][layer] - self.in_use(gold)
-            for gold in self.gold_sets
-            for layer in self.layers
-        }
+        gaps = {}
+        for gold, layer in product(self.gold_sets, self.layers):
+            gaps[gold, layer] = self.aer[gold, SOFTMAX][layer] - self.in_use(gold)
+        return gaps
 
     # ------------------------------------------------------------------------------------------------------ to be shown
     def in_words(self) -> str:
         """The error rates on each gold set, a line each, and for a set without files what to do about it."""
-        return "\n".join(
-            [*map(self._of_three, self.gold_sets), *(missing(name) for name in GOLD if name not in self.gold_sets)]
-        )
+        lines = [self._of_three(gold) for gold in self.gold_sets]
+        lines += [missing(gold) for gold in GOLD if gold not in self.gold_sets]
+        return "\n".join(lines)
 
     def _of_three(self, gold: str) -> str:
+        """The error rates of the three aligners on a gold set."""
         best = self.best_layer(gold, MUTUAL)
         named = {f"ours (layer {self.layer})": self.in_use(gold), STATISTICAL: self.aer[gold, STATISTICAL][NO_LAYER]}
         named[f"{MUTUAL} (best in layer {best})"] = self.aer[gold, MUTUAL][best]
@@ -105,32 +104,26 @@ class Aligners:
 
     def drawn_by_layer(self) -> Drawn:
         """The error rates by layer, one panel per gold set, with a line at the layer in use."""
-        points = pd.DataFrame(
-            [
-                {
-                    "gold": GOLD[gold],
-                    "aligner": aligner,
-                    "layer": np.nan if layer == NO_LAYER else int(layer),
-                    **ends_of(pair),
-                }
-                for (gold, aligner), by_layer in self.aer.items()
-                for layer, pair in by_layer.items()
-            ]
-        )
+        points = []
+        for (gold, aligner), by_layer in self.aer.items():
+            for layer, pair in by_layer.items():
+                place = np.nan if layer == NO_LAYER else int(layer)
+                points.append({"gold": GOLD[gold], "aligner": aligner, "layer": place, **ends_of(pair)})
         layout = Layout(panel="gold", series="aligner", names={STATISTICAL: f"{STATISTICAL} (no layers)"})
-        fig, alt = line_plot(points, "layer of the encoder", "AER (lower is better)", x="layer", layout=layout)
+        fig, alt = line_plot(
+            pd.DataFrame(points), "layer of the encoder", "AER (lower is better)", x="layer", layout=layout
+        )
         for ax in fig.axes[: len(self.gold_sets)]:
             ax.axvline(self.layer, color="#666666", ls=":", lw=1)
         return fig, alt
 
     def choice(self) -> pd.DataFrame:
         """Each layer's error rate, and how far it is from that of the layer in use."""
-        return pd.DataFrame(
-            [
-                {"gold": gold, "layer": layer, "AER": self.aer[gold, SOFTMAX][layer].ours.point, **row_of(gap)}
-                for (gold, layer), gap in self.minus_in_use().items()
-            ]
-        )
+        rows = []
+        for (gold, layer), gap in self.minus_in_use().items():
+            rate = self.aer[gold, SOFTMAX][layer].ours.point
+            rows.append({"gold": gold, "layer": layer, "AER": rate, **row_of(gap)})
+        return pd.DataFrame(rows)
 
     def lower_layers(self) -> str:
         """In which layers the error rate is lower than in the one in use, and in which clearly: by a one-sided test,
@@ -139,12 +132,13 @@ class Aligners:
         for gold in self.gold_sets:
             lower = [layer for layer in self.layers if gaps[gold, layer].ours.point < -ROUNDING]
             clear = [layer for layer in lower if gaps[gold, layer].ours.p_below() <= ALPHA / len(self.layers)]
-            if lower:
-                named, clearly = ", ".join(map(str, lower)), ", ".join(map(str, clear)) or "none"
-                lines.append(
-                    f"On {GOLD[gold]} AER is lower in layer {named} than in layer {self.layer}, which is in use; "
-                    f"clearly, by a one-sided test corrected for the number of layers, in: {clearly}."
-                )
+            if not lower:
+                continue
+            named, clearly = ", ".join(map(str, lower)), ", ".join(map(str, clear)) or "none"
+            lines.append(
+                f"On {GOLD[gold]} AER is lower in layer {named} than in layer {self.layer}, which is in use; "
+                f"clearly, by a one-sided test corrected for the number of layers, in: {clearly}."
+            )
         rest = len(self.gold_sets) - len(lines)
         if rest:
             lines.append(
@@ -164,14 +158,15 @@ def missing(name: str) -> str:
 
 
 def _f1(counts: Scores, language: str) -> Comparison:
+    """F1 between the links of two aligners in a language."""
     return score("f1", lambda count: counts.mean(language=language, metric=count))
 
 
 def agreement(counts: Scores) -> pd.DataFrame:
     """F1 between the links of two aligners by language, the highest first; `counts`: of links in common."""
-    found = {(language,): _f1(counts, language) for language in counts.levels("language")}
-    order = sorted(found, key=lambda key: -float(found[key].ours.point))
-    return listed({key: found[key] for key in order}, ["language"])
+    by_language = {language: _f1(counts, language) for language in counts.levels("language")}
+    highest_first = sorted(by_language, key=lambda language: -float(by_language[language].ours.point))
+    return listed({(language,): by_language[language] for language in highest_first}, ["language"])
 
 
 # ------------------------------------------------------------------------------------------------------------- Figure 6
@@ -181,14 +176,10 @@ Rates = Mapping[tuple[str, str], Comparison]
 
 def drawn_rates(rates: Rates, models: Sequence[str], languages: Sequence[str]) -> Drawn:
     """The rates by language and over all, one colour per model."""
-    points = pd.DataFrame(
-        [
-            {"row": language, "model": model} | ends_of(rates[model, language])
-            for language in [*languages, EVERY]
-            for model in models
-        ]
-    )
-    return dot_plot(points, "accuracy", layout=Layout(series="model", mark=CHANCE, width=7.5))
+    points = []
+    for language, model in product([*languages, EVERY], models):
+        points.append({"row": language, "model": model} | ends_of(rates[model, language]))
+    return dot_plot(pd.DataFrame(points), "accuracy", layout=Layout(series="model", mark=CHANCE, width=7.5))
 
 
 def above_english(rates: Rates, models: Sequence[str]) -> dict[str, Comparison]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
 from faithbook.studies.crosslingual.zaman_belinkov_tables import BLIND, LOOKING, Row, Rows, defined, printed_table
 
 MAIN, TREATED = "main", FAIR
-"""As published, and with every reason that can be taken out taken out."""
+"""As published, and with length, links and copied words taken out."""
 SETTINGS = {
     MAIN: "as published",
     "mean of pieces": "mean of pieces",
@@ -39,7 +40,7 @@ NORM = "norm of the embedding"
 """What activation with L2 is."""
 NOT_DRAWN = ("random links", "means of both")
 """Settings that the figure leaves out: they look like others."""
-NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
+NOWHERE = "Rho is undefined on every text of this run: all words have equal scores, own or carried over."
 Leads = Mapping[tuple[str, str], pd.DataFrame]
 """By setting and output how far each method is above the baselines (`Rows.over_floors`)."""
 
@@ -68,18 +69,19 @@ def drawn_rows(rho: Mapping[str, Rows]) -> dict[str, pd.DataFrame]:
 
 def above_baselines(rho: Mapping[str, Rows]) -> Leads:
     """How far each method is above the baselines, in every setting and for both outputs."""
-    return {(setting, output): source.over_floors(output) for setting, source in rho.items() for output in OUTPUT_NAMES}
+    leads = {}
+    for (setting, rows), output in product(rho.items(), OUTPUT_NAMES):
+        leads[setting, output] = rows.over_floors(output)
+    return leads
 
 
 def left_by_setting(rho: Mapping[str, Rows], leads: Leads, names: Mapping[str, str]) -> pd.DataFrame:
     """`left_above` of every output and setting, by the `names` of settings."""
-    return pd.DataFrame(
-        [
-            {"output": output, "setting": name} | left_above(rho[setting], leads[setting, output], rho[MAIN], output)
-            for output in OUTPUT_NAMES
-            for setting, name in names.items()
-        ]
-    )
+    rows = []
+    for output, (setting, name) in product(OUTPUT_NAMES, names.items()):
+        left = left_above(rho[setting], leads[setting, output], rho[MAIN], output)
+        rows.append({"output": output, "setting": name} | left)
+    return pd.DataFrame(rows)
 
 
 def quoted(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
@@ -96,15 +98,16 @@ def beside_published(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
     printed = printed_table("crosslingual_table1").set_index(["method", "aggregation", "output"])["value"]
     found = {}
     for row in LOOKING:
-        if pair := rho[MAIN].if_defined(row, "loss"):
+        pair = rho[MAIN].if_defined(row, "loss")
+        if pair is not None:
             found[row_label(*row)] = replace(pair, published=printed[(*row, "loss")])
     if not found:
         return {}
     baselines = quoted(rho)
     if "uniform" in baselines:
         found["baseline: uniform"] = baselines["uniform"]
-    if (norm := baselines.get(NORM)) is not None:
-        found[f"baseline: {NORM}"] = replace(norm, published=printed["activation", "l2", "loss"])
+    if NORM in baselines:
+        found[f"baseline: {NORM}"] = replace(baselines[NORM], published=printed["activation", "l2", "loss"])
     return found
 
 
@@ -122,16 +125,16 @@ def conclusions(rho: Mapping[str, Rows], leads: Leads) -> str:
     lines = [
         f"As published, attributions that ignore the prediction reach a rho of {published(uniform)} (uniform) and "
         f"{published(norm)} (norm of the embedding); the highest method, {name}, {published(leader)}.",
-        *(
-            f"Above all baselines {how}, for {text}: {remaining(leads[setting, output])}."
-            for setting, how in ((MAIN, "as published"), (TREATED, "with all of these changes"))
-            for output, text in OUTPUT_NAMES.items()
-        ),
+    ]
+    for setting, how in ((MAIN, "as published"), (TREATED, "with all of these changes")):
+        for output, text in OUTPUT_NAMES.items():
+            lines.append(f"Above all baselines {how}, for {text}: {remaining(leads[setting, output])}.")
+    lines += [
         f"The norm of the embedding goes from {published(norm)} to {no_copies(norm)} without copied words, to "
         f"{means(norm)} with means over pieces, and to {treated(norm)} with all of these changes.",
         f"With random links that keep every word's number of links, {name} has "
-        f"{in_words(rho['random links, degrees kept'], leader)}: the numbers of links on their own give this much "
-        "agreement.",
+        f"{in_words(rho['random links, degrees kept'], leader)}: so much agreement comes from the numbers of links "
+        "alone.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -146,19 +149,33 @@ def left_above(rows: Rows, leads: pd.DataFrame, published: Rows, output: str) ->
     if leads.empty:
         return {"methods": 0}
     best: Any = leads.iloc[int(leads["estimate"].argmax())]
-    counts: dict[str, object] = {"above all baselines": leads["above"].sum(), "below one": leads["below"].sum()}
-    counts |= {"methods": len(leads), "best": row_label(best["method"], best["aggregation"]), "over": best["over"]}
-    counts |= {"lead": best["estimate"], "lead low": best["low"], "lead high": best["high"]}
-    return counts | _tau(rows, published, output) | {"n": leads["n"].min()}
+    return {
+        "above all baselines": leads["above"].sum(),
+        "below one": leads["below"].sum(),
+        "methods": len(leads),
+        "best": row_label(best["method"], best["aggregation"]),
+        "over": best["over"],
+        "lead": best["estimate"],
+        "lead low": best["low"],
+        "lead high": best["high"],
+        **_tau(rows, published, output),
+        "n": leads["n"].min(),
+    }
 
 
 def _tau(rows: Rows, published: Rows, output: str) -> dict[str, float]:
     """Tau of the methods that have a value in both settings; nothing for fewer than two, or for one setting alone."""
     if rows is published:
         return {}
-    pairs = [(rows.if_defined(row, output), published.if_defined(row, output)) for row in LOOKING]
-    both = [(treated.ours, as_published.ours) for treated, as_published in pairs if treated and as_published]
-    return ends_of(tau_of(*zip(*both, strict=True)), "tau") if len(both) > 1 else {}
+    ours, theirs = [], []
+    for row in LOOKING:
+        treated, as_published = rows.if_defined(row, output), published.if_defined(row, output)
+        if treated is not None and as_published is not None:
+            ours.append(treated.ours)
+            theirs.append(as_published.ours)
+    if len(ours) < 2:
+        return {}
+    return ends_of(tau_of(ours, theirs), "tau")
 
 
 def remaining(leads: pd.DataFrame) -> str:
@@ -174,4 +191,6 @@ def remaining(leads: pd.DataFrame) -> str:
 def in_words(rows: Rows, row: Row, output: str = "loss") -> str:
     """The rho of a row in words, with its interval; a dash where it is defined on no text."""
     pair = rows.if_defined(row, output)
-    return spoken(pair, ".2f") if pair else "–"
+    if pair is None:
+        return "–"
+    return spoken(pair, ".2f")

@@ -50,7 +50,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
 )
 
 Pair = tuple[Comparison, Comparison]
-"""Ours (or what stands in its place), and with the choice made otherwise."""
+"""Ours (for E4 the logit of the predicted class), and with the other choice."""
 
 MAIN = "main"
 TOP_PREDICTION = "top_prediction"
@@ -99,20 +99,22 @@ def by_way(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def points(measured: Scores, *, other_links: str) -> dict[str, dict[str, Pair]]:
-    """Every point that was measured (E2 to E14), with its rows by name; `other_links`: the rule of links that ours is
-    not."""
+    """Every point that was measured (E2 to E14), with its rows by name; `other_links`: the rule of links that is not
+    ours."""
     rho = {way: Rows(measured, way=way) for way in measured.levels("way")}
 
     def of_choice(way: str, base: str = MAIN) -> dict[str, Pair]:
-        """Of every row that was measured so."""
+        """Every row that was measured with this choice."""
         frame = measured.frame[measured.frame.way == way]
-        rows = dict.fromkeys(zip(frame.method, frame.aggregation, strict=True))
-        return {row_label(*row): (rho[base](row, TOP_PREDICTION), rho[way](row, TOP_PREDICTION)) for row in rows}
+        found = {}
+        for row in dict.fromkeys(zip(frame.method, frame.aggregation, strict=True)):
+            found[row_label(*row)] = rho[base](row, TOP_PREDICTION), rho[way](row, TOP_PREDICTION)
+        return found
 
     def of_all(way: str) -> Pair:
         """The mean over the thirteen rows and both outputs."""
-        ours, otherwise = (rho[setting].mean(THIRTEEN, [*OUTPUT_NAMES]) for setting in (MAIN, way))
-        return ours, otherwise
+        outputs = [*OUTPUT_NAMES]
+        return rho[MAIN].mean(THIRTEEN, outputs), rho[way].mean(THIRTEEN, outputs)
 
     def modified(how: str) -> Pair:
         """The printed row, and the method that changes the gradient of GELU."""
@@ -122,7 +124,8 @@ def points(measured: Scores, *, other_links: str) -> dict[str, dict[str, Pair]]:
     return {
         "E2 embedded twice": of_choice("embedded twice"),
         "E3 guided backprop, GELU changed": {row_label(PLAIN, how): modified(how) for how in ("l2", "mean")},
-        # Both of the class that is predicted for the whole text: beside ours the class would change, too, which is E9.
+        # Both are of the class that is predicted for the whole text. Compared with ours the class would change too,
+        # which is E9.
         "E4 probability": of_choice("probability", PREDICTED),
         "E5 sums and zeros": {f"all rows, {names.get(way, way)}": of_all(way) for way in SUMS},
         "E9 the predicted class's logit": of_choice(PREDICTED),
@@ -176,7 +179,9 @@ def in_three_ways(table: Table, source: Scores, models: Sequence[str], **fixed: 
         if "model" in table.by:
             printed = for_ours(printed, models)
         rows = Rows(source, printed[[*table.by, *KEYS, "value"]], own=None, better=1, **fixed)
-        orders = [rows.order(output, rows=rows_of_way, **labels) for labels in table.cells for output in OUTPUT_NAMES]
+        orders = []
+        for labels, output in product(table.cells, OUTPUT_NAMES):
+            orders.append(rows.order(output, rows=rows_of_way, **labels))
         found[way] = together(orders)
     return found
 
@@ -188,7 +193,8 @@ def own_agreement_under_erasure() -> tuple[float, float]:
     for number, rows_of_way in product((9, 10), (THIRTEEN, WITHOUT_EITHER)):
         wide = printed_table(f"crosslingual_table{number}").pivot(index=KEYS, columns="model", values="value")
         for output in OUTPUT_NAMES:
-            first, second = (wide[model][[(*row, output) for row in rows_of_way]] for model in wide)
+            of_output = wide.loc[[(*row, output) for row in rows_of_way]]
+            first, second = (of_output[model] for model in of_output)
             found.append(float(scipy.stats.kendalltau(first, second).statistic))
     return min(found), max(found)
 
@@ -203,21 +209,20 @@ def orders_in_words(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd
     """A row for each table, and for each way a column with tau, its interval and p."""
     rows = []
     for name, ways in tables.items():
-        cells = {
-            f"{way}: tau, p": f"{order['tau']:.2f} [{order['low']:.2f}, {order['high']:.2f}], {order['p']:.3f}"
-            for way, order in ways.items()
-        }
-        rows.append({"table": name, **cells, "n": ways["as printed"]["n"]})
+        row: dict[str, Any] = {"table": name}
+        for way, order in ways.items():
+            interval = f"[{order['low']:.2f}, {order['high']:.2f}]"
+            row[f"{way}: tau, p"] = f"{order['tau']:.2f} {interval}, {order['p']:.3f}"
+        rows.append(row | {"n": ways["as printed"]["n"]})
     return pd.DataFrame(rows)
 
 
 def of_each_table(models: Sequence[str], rho: Scores, plausible: Scores) -> dict[str, dict[str, dict[str, Any]]]:
     """The orders of every table of rho, and of Table 4 (plausibility) on the firmest marks, by the three ways."""
     marks = firmest_marks(plausible.levels("dataset"))
-    found = {
-        f"Table {table.number}": in_three_ways(table, rho, models, setting=MAIN)
-        for table in tables_of_rho(models, rho.levels("language"))
-    }
+    found = {}
+    for table in tables_of_rho(models, rho.levels("language")):
+        found[f"Table {table.number}"] = in_three_ways(table, rho, models, setting=MAIN)
     table4 = Table(4, (), [{}])
     of_marks = in_three_ways(table4, plausible, models, dataset=marks, metric="average_precision")
     return found | {f"Table 4 ({label(marks)})": of_marks}
@@ -230,9 +235,9 @@ def precisions(units: pd.DataFrame) -> pd.DataFrame:
 
 def printed_difference() -> float:
     """The largest difference between guided backprop and saliency with L2 in Table 1 as published."""
-    printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"])["value"]
-    gaps = [printed["guided_backprop", "l2", output] - printed["saliency", "l2", output] for output in OUTPUT_NAMES]
-    return max(abs(float(gap)) for gap in gaps)
+    printed = published.table("crosslingual_table1").query("aggregation == 'l2'")
+    by_method = printed.pivot(index="output", columns="method", values="value")
+    return float((by_method["guided_backprop"] - by_method["saliency"]).abs().max())
 
 
 # ----------------------------------------------------------------------------------------------------- more languages
@@ -287,17 +292,14 @@ def more_languages(page: Page) -> Languages:
     rows = dict.fromkeys(groups["of Table 2"], Rows(in_paper)) | dict.fromkeys(groups["further"], Rows(more))
     accuracy = {language: reading.mean(language=language) for language in rows}
     languages = sorted(rows, key=lambda language: -accuracy[language].ours.point)
-    columns = {
-        "accuracy": {language: accuracy[language] for language in languages},
-        EXPLAINED: {
-            language: rows[language].mean(THIRTEEN, [*OUTPUT_NAMES], language=language) for language in languages
-        },
-        UNIFORM: {language: rows[language](("uniform", "none"), "loss", language=language) for language in languages},
-    }
-    values = {
-        quantity: {language: float(pair.ours.point) for language, pair in of_language.items()}
-        for quantity, of_language in columns.items()
-    }
+    columns: dict[str, dict[str, Comparison]] = {"accuracy": {}, EXPLAINED: {}, UNIFORM: {}}
+    for language in languages:
+        columns["accuracy"][language] = accuracy[language]
+        columns[EXPLAINED][language] = rows[language].mean(THIRTEEN, [*OUTPUT_NAMES], language=language)
+        columns[UNIFORM][language] = rows[language](("uniform", "none"), "loss", language=language)
+    values = {}
+    for quantity, of_language in columns.items():
+        values[quantity] = {language: float(pair.ours.point) for language, pair in of_language.items()}
     printed = published.table("crosslingual_table2").pivot(index="language", columns="metric", values="value")
     trends = over_languages(
         values.pop("accuracy"),
@@ -349,9 +351,9 @@ def means_of_table3() -> str:
     """The means over the rows of Table 3 as printed, and as means over five bins."""
     means = published.table("crosslingual_table3").groupby("metric")["value"].mean()
     five_sixths = len(ERASURE_BINS) / WINDOW
-    texts = [
-        f"{name} {mean:.3f} as printed, {mean / five_sixths:.3f} as a mean over bins" for name, mean in means.items()
-    ]
+    texts = []
+    for metric, mean in means.items():
+        texts.append(f"{metric} {mean:.3f} as printed, {mean / five_sixths:.3f} as a mean over bins")
     return "; ".join(texts)
 
 
@@ -359,9 +361,12 @@ def rounded_bins(erased: pd.DataFrame) -> pd.DataFrame:
     """By text (`input`) the share of its bins whose size the rounding changes (`moved`), and how many different sizes
     they have as released (`different`); `erased`: values with the number of words."""
     texts = erased.drop_duplicates("input")[["input", "words"]]
-    up, nearest = ([bin_sizes(int(words), rounding) for words in texts["words"]] for rounding in ("up", "nearest"))
-    moved = [float((sizes != others).mean()) for sizes, others in zip(up, nearest, strict=True)]
-    return texts.assign(moved=moved, different=[len(set(sizes.tolist())) for sizes in nearest])
+    moved, different = [], []
+    for words in texts["words"]:
+        up, nearest = bin_sizes(int(words), "up"), bin_sizes(int(words), "nearest")
+        moved.append(float((up != nearest).mean()))
+        different.append(len(set(nearest.tolist())))
+    return texts.assign(moved=moved, different=different)
 
 
 def found_in_words(rates: Mapping[tuple[str, str], Comparison], models: Sequence[str]) -> str:
@@ -408,17 +413,22 @@ def paper_numbers_in_words(sampled: Scores, rho: Rows) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------- sizes of runs
+def _learned_from(name: str) -> str:
+    """How many pairs a classifier of ours learned from; "none" where it was not trained."""
+    size = cards().set_index("checkpoint")["train_size"].get(f"text/{name}-seed0")
+    if size is None:
+        return "none"
+    return f"{size:,.0f}"
+
+
 def smaller(rho: Scores, plausible: Scores) -> pd.DataFrame:
     """The sizes in which the full run differs from the paper's (E15 to E21): point, what, paper, here."""
     full = settings_of("crosslingual_metrics", "full")
     models, marks = sorted(rho.levels("model")), firmest_marks(plausible.levels("dataset"))
     pairs = rho.frame[rho.frame["model"] == models[0]].groupby("seed")["id"].nunique()
-    marked, with_one_gradient = (
-        units.loc[units["dataset"] == marks, "id"].nunique() for units in (plausible.frame, plausible.material.units)
-    )
-    sizes = cards().set_index("checkpoint")["train_size"]
-    learned = {name: sizes.get(f"text/{name}-seed0") for name in ("nli", "esnli")}
-    of_rho, of_map = (f"{size:,.0f}" if size is not None else "none" for size in learned.values())
+    marked = plausible.frame.query("dataset == @marks")["id"].nunique()
+    with_one_gradient = plausible.material.units.query("dataset == @marks")["id"].nunique()
+    of_rho, of_map = _learned_from("nli"), _learned_from("esnli")
     rows = [
         ("E15", "steps of integrated gradients", "75 to 100 (rho), 50 to 100 (MAP)", full["ig_steps"]),
         ("E16", "samples of LIME", "50", full["lime_samples"]),

@@ -15,8 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,9 +49,11 @@ def link_counts(
             f"links of {len(links)}, {len(sure)} and {len(possible)} sentences (found, sure, possible): expected one "
             "set of links a sentence in each, and at least one"
         )
-    if odd := [i for i, (s, p) in enumerate(zip(sure, possible, strict=True)) if not s <= p]:
-        raise InputError(f"sentence {odd[0]} has sure links that are not possible: every sure link is a possible one")
-    rows = [(len(a), len(s), len(a & s), len(a & p)) for a, s, p in zip(links, sure, possible, strict=True)]
+    rows = []
+    for i, (found, of_sure, of_possible) in enumerate(zip(links, sure, possible, strict=True)):
+        if not of_sure <= of_possible:
+            raise InputError(f"sentence {i} has sure links that are not possible: every sure link is a possible one")
+        rows.append((len(found), len(of_sure), len(found & of_sure), len(found & of_possible)))
     return dict(zip(COUNTS, np.array(rows, dtype=float).T, strict=True))
 
 
@@ -103,8 +104,11 @@ def load_gold(name: str, n: int | None = None, *, seed: int = 0) -> tuple[Gold, 
         raise unknown("gold alignment", name, _GOLD)
     if n is not None and n < 1:
         raise InputError(f"n {n}: expected at least one sentence")
-    gold = sorted(_GOLD[name](), key=lambda pair: stable_hash(f"gold|{seed}", pair.id)) if n else _GOLD[name]()
-    return tuple(gold)[:n]
+    gold = _GOLD[name]()
+    if n is None:
+        return gold
+    # By the hash of its name each sentence has its place, whatever n is.
+    return tuple(sorted(gold, key=lambda pair: stable_hash(f"gold|{seed}", pair.id))[:n])
 
 
 # Modern Greek has one accent for three, and neither breathings nor the iota below.
@@ -130,7 +134,6 @@ class _Token(NamedTuple):
     word: bool
 
 
-_VERSE = attrgetter("verse")
 _BIBLE = "data/eng/alignments/BSB/SBLGNT-BSB-manual.json"
 _GREEK, _ENGLISH = "data/sources/SBLGNT.tsv", "data/eng/targets/BSB/nt_BSB.tsv"
 
@@ -140,12 +143,13 @@ def _bible() -> tuple[Gold, ...]:
     archive = fetch("bible")
     try:
         greek = [
-            _Token(row["id"], row["id"][1:9], monotonic(row["text"]), False, True) for row in _rows(archive, _GREEK)
+            _Token(row["id"], row["id"][1:9], monotonic(row["text"]), glued=False, word=True)
+            for row in _rows(archive, _GREEK)
         ]
-        english = [
-            _Token(row["id"], row["source_verse"], row["text"], row["skip_space_after"] == "y", row["exclude"] != "y")
-            for row in _rows(archive, _ENGLISH)
-        ]
+        english = []
+        for row in _rows(archive, _ENGLISH):
+            glued, word = row["skip_space_after"] == "y", row["exclude"] != "y"
+            english.append(_Token(row["id"], row["source_verse"], row["text"], glued, word))
         records = json.loads(read_member(archive, _BIBLE))["records"]
         return tuple(_verses(greek, english, records))
     except (KeyError, TypeError, ValueError) as error:
@@ -171,14 +175,23 @@ def _verses(greek: list[_Token], english: list[_Token], records: list[dict[str, 
     for record in records:
         verses = {verse_of[word] for word in [*record["source"], *record["target"]]}
         for verse in verses:
-            links[verse] += [(source, target) for source in record["source"] for target in record["target"]]
+            links[verse] += product(record["source"], record["target"])
         if len(verses) > 1:
             open_ended |= verses
-    by_verse = [{k: [*of] for k, of in groupby(sorted(s, key=_VERSE), _VERSE)} for s in (greek, english)]
+    greek_of, english_of = _by_verse(greek), _by_verse(english)
     for verse in sorted(links.keys() - open_ended):
-        (source, source_words, i), (target, target_words, j) = (_joined(verses[verse]) for verses in by_verse)
-        linked = frozenset((i[a], j[b]) for a, b in links[verse])
+        source, source_words, source_number = _joined(greek_of[verse])
+        target, target_words, target_number = _joined(english_of[verse])
+        linked = frozenset((source_number[a], target_number[b]) for a, b in links[verse])
         yield Gold(source, source_words, target, target_words, f"bible-{verse}", linked, linked)
+
+
+def _by_verse(tokens: list[_Token]) -> dict[str, list[_Token]]:
+    """The tokens of each verse, in their order."""
+    found: dict[str, list[_Token]] = defaultdict(list)
+    for token in tokens:
+        found[token.verse].append(token)
+    return found
 
 
 def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]]:
@@ -188,7 +201,9 @@ def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]
         if token.word:
             number[token.id] = len(spans)
             spans.append((len(text), len(text) + len(token.text)))
-        text += token.text + ("" if token.glued else " ")
+        text += token.text
+        if not token.glued:
+            text += " "
     return text.rstrip(), tuple(spans), number
 
 
@@ -197,19 +212,27 @@ def _rwth() -> tuple[Gold, ...]:
     if len(texts) != len(links):
         folder = data_folder() / "rwth"
         raise DataError(f"{folder}: test.de-en has {len(texts)} lines and deen.talp {len(links)}; get both again")
-    rows = [(text.split(" ||| "), marks.split()) for text, marks in zip(texts, links, strict=True)]
+    rows = []
+    for text, marks in zip(texts, links, strict=True):
+        rows.append((text.split(" ||| "), marks.split()))
     return _numbered("rwth", "rwth", rows, first=1)
 
 
 def _xlwa() -> tuple[Gold, ...]:
-    rows = [line.rstrip("\t").split("\t") for line in _lines("xlwa", "bg_test.tsv")]
-    return _numbered("xlwa", "xlwa-bg", [(row[:2], " ".join(row[2:]).split()) for row in rows], first=0)
+    rows = []
+    for line in _lines("xlwa", "bg_test.tsv"):
+        cells = line.rstrip("\t").split("\t")
+        rows.append((cells[:2], " ".join(cells[2:]).split()))
+    return _numbered("xlwa", "xlwa-bg", rows, first=0)
 
 
 def _numbered(source: str, name: str, rows: list[tuple[list[str], list[str]]], *, first: int) -> tuple[Gold, ...]:
     """Lines of a file, each two texts and their links."""
     where = data_folder() / source
-    return tuple(_gold(f"{name}-{i}", f"{where}, line {i + 1}", *row, first=first) for i, row in enumerate(rows))
+    gold = []
+    for i, (texts, marks) in enumerate(rows):
+        gold.append(_gold(f"{name}-{i}", f"{where}, line {i + 1}", texts, marks, first=first))
+    return tuple(gold)
 
 
 def _lines(source: str, name: str) -> list[str]:
@@ -224,8 +247,10 @@ def _gold(name: str, where: str, texts: list[str], marks: list[str], *, first: i
     source_words, target_words = (tuple(match.span() for match in re.finditer(r"\S+", text)) for text in texts)
     sure, possible = set(), set()
     for mark in marks:
+        i = j = -1
         parts = re.fullmatch(r"([0-9]+)([-p])([0-9]+)", mark)
-        i, j = (int(parts[1]) - first, int(parts[3]) - first) if parts else (-1, -1)
+        if parts is not None:
+            i, j = int(parts[1]) - first, int(parts[3]) - first
         if parts is None or not (0 <= i < len(source_words) and 0 <= j < len(target_words)):
             raise DataError(
                 f"{where}: {mark!r} is no link of {len(source_words)} and {len(target_words)} words counted from "

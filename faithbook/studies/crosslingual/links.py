@@ -36,7 +36,7 @@ def word_vectors(
     layers: Sequence[int] | None = None,
     batch_size: int = 32,
 ) -> list[Tensor]:
-    """One tensor [K, W, D] a text: the mean hidden state of each word's pieces in the chosen layers of an encoder.
+    """One tensor [K, W, D] per text: the mean hidden state of each word's pieces in the chosen layers of an encoder.
 
     `words` are character spans (`split_words`); `tokenizer` is a fast Hugging Face tokenizer. Layer 0 is the embedding
     output, the last is `num_hidden_layers`; None takes all. A piece belongs to every word it shares a character with,
@@ -52,23 +52,31 @@ def word_vectors(
     if len(texts) != len(words):
         raise InputError(f"{len(words)} lists of words for {len(texts)} texts: expected one a text")
     for i, (text, spans) in enumerate(zip(texts, words, strict=True)):
-        if bad := [span for span in spans if not 0 <= span[0] < span[1] <= len(text)]:
-            raise InputError(f"text {i} has {len(text)} characters and no word {bad[0]}: expected 0 <= start < end")
+        for start, end in spans:
+            if not 0 <= start < end <= len(text):
+                raise InputError(
+                    f"text {i} has {len(text)} characters and no word {(start, end)}: expected 0 <= start < end"
+                )
     by_text: dict[int, Tensor] = {}
+    # Texts of like length go together, so that little of a batch is padding.
     by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     for start in range(0, len(texts), batch_size):
-        rows = by_length[start : start + batch_size]
-        hidden, offsets = _hidden_states(model, tokenizer, [texts[i] for i in rows], chosen)
-        for row, i in enumerate(rows):
+        batch = by_length[start : start + batch_size]
+        hidden, offsets = _hidden_states(model, tokenizer, [texts[i] for i in batch], chosen)
+        for row, i in enumerate(batch):
             by_text[i] = _pooling(offsets[row], words[i]).to(hidden) @ hidden[:, row]
     return [by_text[i] for i in range(len(texts))]
 
 
 def _layers(model: Any, layers: Sequence[int] | None) -> list[int]:
+    """The layers that were asked for; all of the model where none were."""
     last = model.config.num_hidden_layers
-    if bad := [layer for layer in layers or () if not 0 <= layer <= last]:
-        raise InputError(f"layer {bad[0]}: the model has 0 (embeddings) to {last}")
-    return list(range(last + 1)) if layers is None else list(layers)
+    if layers is None:
+        return list(range(last + 1))
+    for layer in layers:
+        if not 0 <= layer <= last:
+            raise InputError(f"layer {layer}: the model has 0 (embeddings) to {last}")
+    return list(layers)
 
 
 @torch.inference_mode()
@@ -153,6 +161,7 @@ def _there(source: Tensor, target: Tensor) -> Tensor:
 
 
 def _links(linked: Tensor) -> Links:
+    """The pairs of words at which bool [W, V] is true."""
     return frozenset((i, j) for i, j in linked.nonzero().tolist())
 
 
@@ -173,10 +182,12 @@ def encoder_links(
     by_layer: dict[int, list[Links]] = {layer: [] for layer in chosen}
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         some = pairs[start : start + _PAIRS_AT_A_TIME]
+        # Sources and targets together fill the batches better.
         texts = [pair.source for pair in some] + [pair.target for pair in some]
         words = [pair.source_words for pair in some] + [pair.target_words for pair in some]
         vectors = word_vectors(model, tokenizer, texts, words, layers=chosen)
-        for source, target in zip(vectors[: len(some)], vectors[len(some) :], strict=True):
+        sources, targets = vectors[: len(some)], vectors[len(some) :]
+        for source, target in zip(sources, targets, strict=True):
             for k, layer in enumerate(chosen):
                 by_layer[layer].append(link(source[k], target[k]))
     return {layer: tuple(links) for layer, links in by_layer.items()}
@@ -193,8 +204,12 @@ def between_features(
     >>> between_features({(0, 1), (1, 1), (2, 0)}, [0, 0, -1], [0, 1])
     [(0, 1)]
     """
-    both = {(feature_of_word[i], feature_of_word_there[j]) for i, j in links}
-    return sorted(link for link in both if min(link) >= 0)
+    between = set()
+    for i, j in links:
+        feature, other = feature_of_word[i], feature_of_word_there[j]
+        if feature >= 0 and other >= 0:
+            between.add((feature, other))
+    return sorted(between)
 
 
 def copied_features(pair: Pair, feature_of_word: Sequence[int], n_features: int) -> Tensor:
@@ -228,15 +243,18 @@ def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:
             "fast_align needs the package systran-align==3.5.0, which comes only for Python 3.11 and Linux on "
             f"x86-64: there, install requirements.lock; elsewhere do without this check ({error})"
         ) from error
-    words = [tuple([word.casefold() for word in side] for side in pair.strings) for pair in pairs]
-    if empty := [i for i, sides in enumerate(words) if not all(sides)]:
-        raise InputError(f"pair {empty[0]} has a side without words: leave it out")
-    if not words:
+    if not pairs:
         raise InputError("no pairs: fast_align learns from the pairs it aligns")
-    sources, targets = [source for source, _ in words], [target for _, target in words]
+    sources, targets, lines = [], [], []
+    for i, pair in enumerate(pairs):
+        source, target = ([word.casefold() for word in side] for side in pair.strings)
+        if not source or not target:
+            raise InputError(f"pair {i} has a side without words: leave it out")
+        sources.append(source)
+        targets.append(target)
+        lines.append(f"{' '.join(source)} ||| {' '.join(target)}\n")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1, user_api="openmp"):
-        text, forward, backward = (f"{folder}/{name}" for name in ("text", "forward", "backward"))
-        lines = (f"{' '.join(source)} ||| {' '.join(target)}\n" for source, target in words)
+        text, forward, backward = f"{folder}/text", f"{folder}/forward", f"{folder}/backward"
         Path(text).write_text("".join(lines), encoding="utf-8")
         systran_align.generate_alignment_probabilities(
             text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True

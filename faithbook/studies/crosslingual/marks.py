@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,13 @@ from faithbook.show.numbers import row_of
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.crosslingual.zaman_belinkov import MARKED, OUTPUT_NAMES, PLAIN, THIRTEEN
 from faithbook.studies.crosslingual.zaman_belinkov_claims import PLAUSIBLE, leads
-from faithbook.studies.crosslingual.zaman_belinkov_tables import FLOORS, KEYS, Rows, agreement
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
+    FLOORS,
+    KEYS,
+    PRINTED_ROWS,
+    Rows,
+    agreement,
+)
 from faithbook.text import joined
 
 OF_MARKS = ["dataset", "metric", *KEYS]
@@ -54,13 +61,13 @@ def against_random(marked: Scores) -> pd.DataFrame:
     for dataset in sets_of_marks(marked):
         rows = precision_on(marked, dataset)
         thirteen, random = rows.mean(THIRTEEN, [*OUTPUT_NAMES]), rows(FLOORS[1], "loss")
-        below = [rows(row, output).ours.point < random.ours.point for row in THIRTEEN for output in OUTPUT_NAMES]
+        below = [rows(*printed).ours.point < random.ours.point for printed in PRINTED_ROWS]
         found.append(
             {
                 "marks": NAMES[dataset],
                 "random scores": random.ours.point,
-                "the thirteen": thirteen.ours.point,
-                "rows below random": sum(below),
+                "mean of the 26": thirteen.ours.point,
+                "below random, of 26": sum(below),
                 **row_of(thirteen - random),
             }
         )
@@ -72,22 +79,23 @@ def pairs_of_each(on_all: Scores, dataset: str) -> dict[int, list[str]]:
     frame = on_all.frame[(on_all.frame["dataset"] == dataset) & (on_all.frame["metric"] == "average_precision")]
     methods = list(dict.fromkeys(method for method, _ in THIRTEEN))
     pairs = frame[frame["method"].isin(methods)].groupby("method", observed=True)["id"].nunique()
-    return {int(n): [label(name) for name in methods if pairs[name] == n] for n in sorted(set(pairs), reverse=True)}
+    by_number: dict[int, list[str]] = {int(n): [] for n in sorted(set(pairs), reverse=True)}
+    for name in methods:
+        by_number[int(pairs[name])].append(label(name))
+    return by_number
 
 
 def seconds_a_pair(dataset: str) -> dict[str, float]:
     """What the full run took a pair, with `all` methods and with those that need one gradient (`one pass`)."""
-    runs = [
-        run
-        for run in costs.reference_runs()
-        if run["notebook"] == "crosslingual_plausibility" and run["parameters"]["dataset"] == dataset
-    ]
-    spent = {}
-    for name, only in {"all": "", "one pass": "one pass"}.items():
-        of_methods = [run for run in runs if run["parameters"].get("only", "") == only]
-        pairs = sum(run["notes"]["n"] for run in of_methods)
-        spent[name] = sum(costs.seconds(run) for run in of_methods) / pairs if pairs else np.nan
-    return spent
+    seconds, pairs = {"all": 0.0, "one pass": 0.0}, {"all": 0, "one pass": 0}
+    for run in costs.reference_runs():
+        parameters = run["parameters"]
+        if run["notebook"] != "crosslingual_plausibility" or parameters["dataset"] != dataset:
+            continue
+        methods = parameters.get("only") or "all"
+        seconds[methods] += costs.seconds(run)
+        pairs[methods] += run["notes"]["n"]
+    return {methods: seconds[methods] / n if n else np.nan for methods, n in pairs.items()}
 
 
 def pairs_in_words(on_all: Scores, dataset: str) -> str:
@@ -111,18 +119,21 @@ def share_of_words(marked: Scores, dataset: str) -> Comparison:
 
 def plain_minus_saliency(precision: Rows) -> float:
     """The largest difference of MAP between guided backprop as printed and saliency, both with L2."""
-    both = [precision((PLAIN, "l2"), output) - precision(("saliency", "l2"), output) for output in OUTPUT_NAMES]
-    return max(abs(float(difference.ours.point)) for difference in both)
+    differences = []
+    for output in OUTPUT_NAMES:
+        difference = precision((PLAIN, "l2"), output) - precision(("saliency", "l2"), output)
+        differences.append(abs(float(difference.ours.point)))
+    return max(differences)
 
 
 def on_substitutes(marked: Scores, printed: pd.DataFrame) -> dict[tuple[str, str, str], Comparison]:
     """MAP of the thirteen on every set of marks but the firmest, by marks, row and output, beside what is printed."""
-    return {
-        (NAMES[dataset], row_label(*row), output): precision_on(marked, dataset, printed)(row, output)
-        for dataset in sets_of_marks(marked)[1:]
-        for output in OUTPUT_NAMES
-        for row in THIRTEEN
-    }
+    found = {}
+    for dataset in sets_of_marks(marked)[1:]:
+        rows = precision_on(marked, dataset, printed)
+        for row, output in PRINTED_ROWS:
+            found[NAMES[dataset], row_label(*row), output] = rows(row, output)
+    return found
 
 
 def leads_counted(marked: Scores) -> str:
@@ -130,8 +141,8 @@ def leads_counted(marked: Scores) -> str:
     counted = []
     for dataset in sets_of_marks(marked):
         gaps = [pair.ours for pair in leads(precision_on(marked, dataset), PLAUSIBLE).values()]
-        ends = [gap.interval() for gap in gaps]
-        above, below = sum(end.low > 0 for end in ends), sum(end.high < 0 for end in ends)
+        ends = pd.DataFrame([vars(gap.interval()) for gap in gaps])
+        above, below = (ends["low"] > 0).sum(), (ends["high"] < 0).sum()
         n = min(gap.n for gap in gaps)
         counted.append(f"{NAMES[dataset]} {above} above and {below} below zero of {len(ends)} (n = {n})")
     return "; ".join(counted)
@@ -176,8 +187,10 @@ class Carried:
 
     def cell_of_table5(self, row: Mapping[str, str]) -> Comparison:
         """The same, MAP beside the value of Table 5."""
-        is_map = row["quantity"] == "map"
-        return replace(self.cell(row), published=printed_table5().get(row["language"], np.nan) if is_map else np.nan)
+        printed = np.nan
+        if row["quantity"] == "map":
+            printed = printed_table5().get(row["language"], np.nan)
+        return replace(self.cell(row), published=printed)
 
     def order(self) -> Ordered:
         """The languages that are printed and ours, to be ordered by MAP."""
@@ -191,10 +204,8 @@ class Carried:
 
     def above_random(self, way: str) -> dict[str, Comparison]:
         """By language MAP minus that of random scores on the same marks."""
-        return {
-            language: self.projected.mean(metric="lift", highlights=way, language=language)
-            for language in self.languages
-        }
+        of_way = partial(self.projected.mean, metric="lift", highlights=way)
+        return {language: of_way(language=language) for language in self.languages}
 
     def clearly_above_random(self) -> str:
         """By way to mark, in how many languages MAP is clearly above that of random scores."""
@@ -213,7 +224,8 @@ def printed_table5() -> dict[str, float]:
 def best_of_table5() -> str:
     """The language with the highest published MAP, English left out."""
     printed = printed_table5()
-    return max((language for language in printed if language != "en"), key=lambda language: printed[language])
+    del printed["en"]
+    return max(printed, key=printed.__getitem__)
 
 
 def table6_checked() -> pd.DataFrame:

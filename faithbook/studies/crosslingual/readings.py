@@ -38,8 +38,13 @@ class ExplainedText:
 
         A method that erases whole words pools nothing: its one row is there with any pooling.
         """
-        keys = [key for key in self.scores if key[3] == pool or (*key[:3], pool) not in self.scores]
-        return torch.stack([self.scores[key] for key in keys]), [key[:3] for key in keys]
+        rows, scores = [], []
+        for key, of_row in self.scores.items():
+            row, own_pool = key[:3], key[3]
+            if own_pool == pool or (*row, pool) not in self.scores:
+                rows.append(row)
+                scores.append(of_row)
+        return torch.stack(scores), rows
 
 
 def inputs_in(perturber: Perturber) -> TextInputs:

@@ -26,7 +26,10 @@ def models_of(beside: Mapping[str, str], tuned: Mapping[str, str]) -> Iterator[t
     `beside`: encoders, whose names end in ", frozen", and fine-tuned classifiers; `tuned`: classifiers, to whose names
     ", fine-tuned" is added.
     """
-    for name, model in {**beside, **{f"{name}, fine-tuned": model for name, model in tuned.items()}}.items():
+    models = dict(beside)
+    for name, model in tuned.items():
+        models[f"{name}, fine-tuned"] = model
+    for name, model in models.items():
         if name.endswith(", frozen"):
             yield name, *load_encoder(model)
         else:
@@ -48,7 +51,11 @@ def representations(network: Any, tokenizer: Any, texts: Sequence[Text], batch: 
 
 
 def _length(text: Text) -> int:
-    return len(text) if isinstance(text, str) else sum(map(len, text))
+    """How many characters a text has, or both texts of a pair."""
+    if isinstance(text, str):
+        return len(text)
+    first, second = text
+    return len(first) + len(second)
 
 
 def found_translations(states: Mapping[str, Tensor], draws: int) -> pd.DataFrame:

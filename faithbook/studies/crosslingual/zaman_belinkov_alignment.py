@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,14 @@ def crossings(links: Links) -> int:
     >>> crossings([(0, 1), (1, 0), (2, 2)])
     1
     """
-    return sum(a < c and b > d for a, b in links for c, d in links)
+    return sum(a < c and b > d for (a, b), (c, d) in product(links, links))
 
 
 def most_crossed(sizes: Mapping[str, int], links: Callable[[str], Links], *, least: int = 6, most: int = 16) -> str:
     """Of the texts that have between `least` and `most` words (of all where none has) the first whose links cross most
     often. It is chosen by its links and not by scores, so that there is an order to see."""
-    fitting = [text for text, size in sizes.items() if least <= size <= most] or list(sizes)
-    return max(fitting, key=lambda text: crossings(links(text)))
+    fitting = [text for text, size in sizes.items() if least <= size <= most]
+    return max(fitting or sizes, key=lambda text: crossings(links(text)))
 
 
 def carried(scores: pd.Series, links: Links, n: int) -> NDArray[Any]:
@@ -115,13 +116,15 @@ def ranked(english: pd.DataFrame, translation: pd.DataFrame, links: Links) -> pd
     """The two lists word by word: own score, carried score, and the ranks of both, 1 for the lowest, equal scores with
     their average rank. `english`, `translation`: the words in order, with the columns text and score."""
     brought = pd.Series(carried(translation["score"], links, len(english)))
-    met = [" ".join(translation["text"][j] for k, j in links if k == i) for i in range(len(english))]
+    linked: list[list[str]] = [[] for _ in range(len(english))]
+    for word, there in links:
+        linked[word].append(translation["text"][there])
     return pd.DataFrame(
         {
             "English word": english["text"],
             "score": english["score"],
             "rank": english["score"].rank(),
-            "linked with": [words or "–" for words in met],
+            "linked with": [" ".join(words) or "–" for words in linked],
             "carried score": brought,
             "rank of carried": brought.rank(),
         }

@@ -1,4 +1,4 @@
-"""The comparisons that the claims of Zaman & Belinkov (2022) about their thirteen explanations are made of.
+"""The comparisons behind the claims of Zaman & Belinkov (2022) about their thirteen explanations.
 
     leads(rho, [FAITHFUL])            # c01: a row minus every other one, for both outputs
     gradients_ahead(rho)              # c04: each gradient row minus the mean of the methods that erase
@@ -27,13 +27,13 @@ PLAUSIBLE: tuple[Row, ...] = (("saliency", "mean"), ("saliency", "l2"), (PLAIN, 
 GRADIENTS: tuple[Row, ...] = tuple(product(AGGREGATED[:4], ("mean", "l2")))
 """The eight rows of methods that use gradients: activation uses none."""
 ERASED: tuple[Row, ...] = tuple((method, "none") for method in PERTURBING)
-"""The two that the paper calls perturbation methods."""
+"""The two that the paper calls perturbation methods; their mean is called *erasing* in tables."""
 NOT_ABOVE_TOP = {("integrated_gradients", "l2"), (PLAIN, "mean")}
 """The exceptions of c03 and c16: rows whose rho is lower for the loss."""
 CHOICES = ["scores", "model", "languages"]
 """The names of the choices of `variants`."""
 FAIR = "means, aligned, no copied words"
-"""The way to put scores together that leaves words' lengths and copied words least to say."""
+"""The setting in which the lengths of words and copied words have the least effect."""
 
 
 def orders(rows: Rows, alone: Rows) -> list[Ordered]:
@@ -42,17 +42,21 @@ def orders(rows: Rows, alone: Rows) -> list[Ordered]:
 
 
 def leads(rows: Rows, leaders: Sequence[Row], **labels: object) -> dict[str, Comparison]:
-    """Each of these rows minus every row that is not one of them, for both outputs."""
-    return {part: pair for output in OUTPUT_NAMES for part, pair in rows.leads(leaders, output, **labels).items()}
+    """Each of these rows minus each of the others, for both outputs."""
+    found: dict[str, Comparison] = {}
+    for output in OUTPUT_NAMES:
+        found |= rows.leads(leaders, output, **labels)
+    return found
 
 
 def gradients_ahead(rows: Rows, **labels: object) -> dict[str, Comparison]:
     """Each gradient row minus the mean of the two perturbation methods, for both outputs."""
-    return {
-        f"{row_label(*row)} minus erasing, {name}": rows(row, output, **labels) - rows.mean(ERASED, [output], **labels)
-        for output, name in OUTPUT_NAMES.items()
-        for row in GRADIENTS
-    }
+    gains: dict[str, Comparison] = {}
+    for output, name in OUTPUT_NAMES.items():
+        erasing = rows.mean(ERASED, [output], **labels)
+        for row in GRADIENTS:
+            gains[f"{row_label(*row)} minus erasing, {name}"] = rows(row, output, **labels) - erasing
+    return gains
 
 
 def l2_ahead(rows: Rows, more: Rows, claim: str, level: Collection[Row] | None = None) -> dict[str, Comparison]:
@@ -61,24 +65,24 @@ def l2_ahead(rows: Rows, more: Rows, claim: str, level: Collection[Row] | None =
     `level`: methods with outputs (default: saliency with both) of which the mean need only be not worse than L2 by
     more than the margin of the claim.
     """
-    exceptions = {("saliency", output) for output in OUTPUT_NAMES} if level is None else level
-    parts, on_further = (
-        source.l2_over_mean(claim, lambda method, output: (method, output) in exceptions) for source in (rows, more)
-    )
-    return on_more_texts(parts, on_further)
+    if level is None:
+        level = {("saliency", output) for output in OUTPUT_NAMES}
+
+    def is_level(method: str, output: str) -> bool:
+        return (method, output) in level
+
+    return on_more_texts(rows.l2_over_mean(claim, is_level), more.l2_over_mean(claim, is_level))
 
 
 def winners_differ(precision: Rows, rho: Rows) -> dict[str, Comparison]:
     """c13: the rows that lead in MAP minus the one that leads in rho, by MAP, and the other way round by rho."""
-    by_map = {
-        f"most plausible minus most faithful, MAP, {name}": precision.mean(PLAUSIBLE, [output])
-        - precision(FAITHFUL, output)
-        for output, name in OUTPUT_NAMES.items()
-    }
-    by_rho = {
-        f"most faithful minus most plausible, rho, {name}": rho(FAITHFUL, output) - rho.mean(PLAUSIBLE, [output])
-        for output, name in OUTPUT_NAMES.items()
-    }
+    by_map: dict[str, Comparison] = {}
+    by_rho: dict[str, Comparison] = {}
+    for output, name in OUTPUT_NAMES.items():
+        gain = precision.mean(PLAUSIBLE, [output]) - precision(FAITHFUL, output)
+        by_map[f"most plausible minus most faithful, MAP, {name}"] = gain
+        gain = rho(FAITHFUL, output) - rho.mean(PLAUSIBLE, [output])
+        by_rho[f"most faithful minus most plausible, rho, {name}"] = gain
     return by_map | by_rho
 
 
@@ -96,13 +100,17 @@ def variants(
     `parts`: the claim's comparisons with these labels; `further`: those of `languages` that the paper does not average
     over.
     """
-    ways = [way for way in measured.levels("setting") if way != "main" and not way.startswith("random")]
     found: dict[tuple[str, ...], Parts] = {("main", "all", "the paper's"): parts()}
-    found |= {(way, "all", "the paper's"): parts(setting=way) for way in ways}
-    apart = models if len(models) > 1 else []  # one model alone is all of them, and would count twice
-    found |= {("main", model, "the paper's"): parts(model=model) for model in apart}
+    ways = [way for way in measured.levels("setting") if way != "main" and not way.startswith("random")]
+    for way in ways:
+        found[way, "all", "the paper's"] = parts(setting=way)
+    # A single model is all of them, and would count twice.
+    each_model = models if len(models) > 1 else []
+    for model in each_model:
+        found["main", model, "the paper's"] = parts(model=model)
     if further:
         found["main", "all", "all of ours"] = parts(language=languages)
     if FAIR in ways:
-        found |= {(FAIR, model, "the paper's"): parts(setting=FAIR, model=model) for model in apart}
+        for model in each_model:
+            found[FAIR, model, "the paper's"] = parts(setting=FAIR, model=model)
     return found

@@ -1,5 +1,4 @@
-"""Zaman & Belinkov's figures, and those beside them, drawn of ours; each comes with its words for those who do not see
-it."""
+"""The figures of Zaman & Belinkov with our values, and further ones of this study; each has its alternative text."""
 
 from __future__ import annotations
 
@@ -34,12 +33,14 @@ def read_and_explained(read: Mapping[str, Comparison], rhos: Mapping[str, Compar
     """Table 2 as points: accuracy and rho of each language, the best read first, ours and the `printed` ones (accuracy,
     rho)."""
     order = sorted(rhos, key=lambda language: -read[language].ours.point)
-    panels = {"accuracy": read, "rho": rhos}
-    cells = {(panel, language): of[language] for panel, of in panels.items() for language in order}
-    theirs = printed[[*panels]].rename_axis("row").reset_index().melt("row", var_name="panel", value_name="estimate")
-    tidy = pd.concat([listed(cells, ["panel", "row"]).assign(series="ours"), theirs.assign(series="published")])
-    layout = Layout(panel="panel", series="series", names={"rho": "rho, mean over all rows"}, shared=False)
-    return dot_plot(tidy, "accuracy and rho by language", layout=layout)
+    cells = {("accuracy", language): read[language] for language in order}
+    cells |= {("rho", language): rhos[language] for language in order}
+    ours = listed(cells, ["panel", "row"]).assign(series="ours")
+    theirs = printed[["accuracy", "rho"]].rename_axis("row").reset_index()
+    theirs = theirs.melt("row", var_name="panel", value_name="estimate").assign(series="published")
+    tidy = pd.concat([ours, theirs])
+    layout = Layout(panel="panel", series="series", names={"rho": "mean rho"}, shared=False)
+    return dot_plot(tidy, "accuracy and mean rho", layout=layout)
 
 
 def rows_by_output(
@@ -54,9 +55,10 @@ def rows_by_output(
 ) -> Drawn:
     """Rows (method, aggregation) with their published values and floors below them, one panel per output (method,
     aggregation, output, estimate, low, high and the column named by `published`)."""
-    names = {row: row_label(*row) for row in rows} | {row: f"baseline: {row_label(*row)}" for row in floors}
-    indexed = frame.set_index(["output", "method", "aggregation"])
-    ours = pd.concat([indexed.loc[[(output, *row) for row in names]] for output in outputs]).reset_index()
+    names = {row: row_label(*row) for row in rows}
+    names |= {row: f"baseline: {row_label(*row)}" for row in floors}
+    cells = [(output, *row) for output in outputs for row in names]
+    ours = frame.set_index(["output", "method", "aggregation"]).loc[cells].reset_index()
     ours["row"] = [names[row] for row in zip(ours["method"], ours["aggregation"], strict=True)]
     theirs = ours[["output", "row", published]].rename(columns={published: "estimate"}).assign(series=published)
     tidy = pd.concat([ours.assign(series="ours"), theirs.dropna(subset=["estimate"])])
@@ -78,12 +80,15 @@ def by_links(frame: pd.DataFrame, means: Mapping[str, Comparison]) -> Drawn:
     """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
     kind of links in that order); `means`: over the thirteen, by kind."""
     names = [row_label(*row) for row in THIRTEEN] + ["baseline: uniform"]
-    kinds = [frame[frame["links"] == text].assign(row=names) for text in means if (frame["links"] == text).any()]
+    kinds, spoken_means = [], []
+    for text, mean in means.items():
+        of_kind = frame[frame["links"] == text]
+        if len(of_kind):
+            kinds.append(of_kind.assign(row=names))
+        spoken_means.append(f"{_IN_LEGEND.get(text, text)} {rounded(float(mean.ours.point), 2)}")
     rows = pd.concat(kinds).replace({"links": _IN_LEGEND})
     fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
-    points = {_IN_LEGEND.get(text, text): float(mean.ours.point) for text, mean in means.items()}
-    each = "; ".join(f"{text} {rounded(point, 2)}" for text, point in points.items())
-    return fig, f"{alt} Mean over the thirteen: {each}."
+    return fig, f"{alt} Mean over the thirteen: {'; '.join(spoken_means)}."
 
 
 def faithful_and_plausible(rho: Rows, precision: Rows, marked: float) -> Drawn:
@@ -91,8 +96,10 @@ def faithful_and_plausible(rho: Rows, precision: Rows, marked: float) -> Drawn:
     `marked`: the share of words that people marked, the MAP of equal scores."""
     markers = dict(zip([*AGGREGATED, *ERASING], "osD^vPX*", strict=True))
     colours = {"mean": PALETTE[1], "l2": PALETTE[0], "none": PALETTE[2]}
+    words = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
     points = {row: (rho(row, "loss"), precision(row, "loss")) for row in THIRTEEN}
-    fig, (published, ours) = plt.subplots(1, 2, figsize=(9.5, 4.6))
+    # One scale for both, so that a place means the same in each.
+    fig, (published, ours) = plt.subplots(1, 2, figsize=(9.5, 4.6), sharex=True, sharey=True)
     for (method, how), (x, y) in points.items():
         style: dict[str, Any] = {"marker": markers[method], "color": colours[how], "ms": 8, "ls": ""}
         published.plot(x.published, y.published, **style)
@@ -105,12 +112,11 @@ def faithful_and_plausible(rho: Rows, precision: Rows, marked: float) -> Drawn:
         ax.set_title(title)
         ax.set_xlabel("rho")
     published.set_ylabel("MAP")
-    keys = [
-        Line2D([], [], marker=marker, color="#555555", ls="", label=row_label(method, "none"))
-        for method, marker in markers.items()
-    ]
-    aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
-    keys += [Line2D([], [], marker="s", ls="", color=colours[how], label=text) for how, text in aggregations.items()]
+    keys = []
+    for method, marker in markers.items():
+        keys.append(Line2D([], [], marker=marker, color="#555555", ls="", label=row_label(method, "none")))
+    for how, colour in colours.items():
+        keys.append(Line2D([], [], marker="s", color=colour, ls="", label=words[how]))
     fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
     each = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
     return fig, (
@@ -131,15 +137,18 @@ def above_floors(
         loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
         floors = _defined(loss.estimate, blind)
         for row, value in floors.items():
-            ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"baseline: {row_label(*row)}")
+            colour, line = styles[row]
+            ax.axvline(value, color=colour, ls=line, lw=1.8, label=f"baseline: {row_label(*row)}")
         figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
         ax.set_title(textwrap.fill(titles[setting], 20), fontsize="small")
         ax.set_yticks(places, [row_label(*row) for row in looking])
         ax.tick_params(labelbottom=True, labelsize="x-small")
         ax.grid(axis="y", visible=False)
         reached = _defined(loss.estimate, looking)
-        first = max(reached, key=reached.__getitem__, default=None)
-        best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
+        best = "none"
+        if reached:
+            first = max(reached, key=reached.__getitem__)
+            best = f"{row_label(*first)} {reached[first]:.2f}"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
         parts.append(f"{titles[setting]}: best method {best}, baselines {lowest}")
     figures.legend(fig, 2)
@@ -150,18 +159,18 @@ def above_floors(
 
 
 def _defined(estimates: pd.Series, rows: Sequence[Row]) -> dict[Row, float]:
-    """The estimates of these rows, but those that are undefined."""
+    """The estimates of these rows, without undefined ones."""
     values = {row: float(estimates[row]) for row in rows}
     return {row: value for row, value in values.items() if not math.isnan(value)}
 
 
 def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
-    """What each choice changes of rho: one line per row, one colour per point (point, row, estimate, low, high)."""
-    looks = {point: (PALETTE[i], "osD^vP*"[i]) for i, point in enumerate(points)}
-    rows = effects.assign(row=[f"{point}, {row}" for point, row in zip(effects.point, effects["row"], strict=True)])
-    names = dict(zip(rows["row"], effects["row"], strict=True))
-    layout = Layout(series="point", names=names, looks=looks, mark=0.0, width=7.5)
-    return dot_plot(rows, "change of rho, other choice minus ours", layout=layout)
+    """What each choice changes of rho: one line per row, which begins with the number of its point, in the order of
+    `points` (point, row, estimate, low, high)."""
+    in_order = effects.set_index("point").loc[list(points)].reset_index()
+    numbers = in_order["point"].str.partition(" ")[0]
+    rows = in_order.assign(row=numbers.str.cat(in_order["row"], sep=", "))
+    return dot_plot(rows, "change of rho, other choice minus ours", layout=Layout(mark=0.0, width=7.5))
 
 
 def separated(counted: pd.DataFrame, few: int) -> Drawn:

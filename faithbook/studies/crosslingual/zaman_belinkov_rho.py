@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from faithbook.show.numbers import listed, spoken, written
 from faithbook.show.tables import CellOf
 from faithbook.stats.agreement import tau_b
 from faithbook.stats.comparison import Comparison, combined
-from faithbook.stats.estimate import Estimate
+from faithbook.stats.estimate import ALPHA, Estimate
 from faithbook.studies.crosslingual.zaman_belinkov import (
     LANGUAGE_TABLES,
     OUTPUT_NAMES,
@@ -31,12 +32,14 @@ from faithbook.studies.crosslingual.zaman_belinkov import (
 from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
+    WITHOUT_EITHER,
     Rows,
     defined,
     deviation,
     for_ours,
     over_trainings,
     printed_table,
+    together,
 )
 
 OF_RHO = ["setting", "model", "language", *KEYS]
@@ -55,25 +58,25 @@ LINKS = {
 
 
 def main_setting(units: pd.DataFrame) -> pd.DataFrame:
-    """Rho as the paper's code puts it together, of the texts of which every row was asked."""
+    """Rho in the paper's setting, of the texts that have every row."""
     return defined(units[units["setting"] == "main"], OF_RHO)
 
 
 def main_setting_on_more(units: pd.DataFrame) -> pd.DataFrame:
-    """The same, also of the texts that were asked for the rows of one gradient alone."""
+    """The same, also of the texts that only have the rows that need at most one gradient."""
     return defined(units[units["setting"] == "main"], OF_RHO, further=True)
 
 
 def main_setting_of_trainings(units: pd.DataFrame) -> pd.DataFrame:
-    """The same of the texts that every training run has, training runs apart."""
+    """The same of the texts that every training run has, by training run."""
     return over_trainings(defined(units[units["setting"] == "main"], OF_TRAININGS))
 
 
 # ---------------------------------------------------------------------------------------------------------- languages
 @dataclass(frozen=True)
 class Languages:
-    """Which languages count: about a language that a model does not read it has no reasons, so such a one is not tested
-    and is in no mean.
+    """Which languages count. Where a model is no better than guessing its explanations explain nothing, so such a
+    language is not tested and not averaged over.
 
     `accuracy`: by language, mean over models; `guessing`: that of guessing; `unread`: explained, but accuracy is not
     clearly above `guessing`; `averaged`: of those that the paper averages over; `further`: all others.
@@ -91,6 +94,7 @@ class Languages:
         explained = measured.levels("language")
         guessing = chance(measured.material.datasets)
         accuracy = {language: reading.mean(language=language).ours for language in reading.levels("language")}
+        # The lower end of the interval decides, so that a language counts only where it is clearly read.
         unread = [language for language in explained if accuracy[language].interval().low <= guessing]
         averaged = [language for language in PAPER_LANGUAGES if language in explained and language not in unread]
         return cls(accuracy, guessing, unread, averaged, sorted(set(explained) - set(averaged)))
@@ -104,10 +108,10 @@ class Languages:
         """Which languages are not read, or that all are."""
         if not self.unread:
             return f"In every language that is explained accuracy is clearly above chance ({self.guessing:.2f})."
-        accuracies = [
-            f"{language} ({spoken(self.accuracy[language], '.2f')}, n = {self.accuracy[language].n})"
-            for language in self.unread
-        ]
+        accuracies = []
+        for language in self.unread:
+            accuracy = self.accuracy[language]
+            accuracies.append(f"{language} ({spoken(accuracy, '.2f')}, n = {accuracy.n})")
         return (
             f"*Not testable*, since accuracy is not clearly above chance ({self.guessing:.2f}): "
             f"{', '.join(accuracies)}."
@@ -116,7 +120,8 @@ class Languages:
 
 def printed_by_language(models: Sequence[str]) -> pd.DataFrame:
     """Tables 11 to 17, one below the other, under the names of our models."""
-    return for_ours(pd.concat([printed_table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES]), models)
+    tables = [printed_table(f"crosslingual_table{number}") for number in LANGUAGE_TABLES]
+    return for_ours(pd.concat(tables), models)
 
 
 def language_orders(
@@ -126,13 +131,15 @@ def language_orders(
     the language was not explained."""
     found: dict[str, OnlyIf | None] = {}
     for number, language in LANGUAGE_TABLES.items():
-        found[f"crosslingual_table{number}"] = None
-        if language in languages.explained:
-            orders: list[Ordered] = [
-                by_language.order(output, model=model, language=language) for model in models for output in OUTPUT_NAMES
-            ]
-            read = reading.mean(language=language) - languages.guessing
-            found[f"crosslingual_table{number}"] = OnlyIf(orders, {f"accuracy in {language}, minus chance,": read})
+        table = f"crosslingual_table{number}"
+        if language not in languages.explained:
+            found[table] = None
+            continue
+        orders: list[Ordered] = []
+        for model, output in product(models, OUTPUT_NAMES):
+            orders.append(by_language.order(output, model=model, language=language))
+        read = reading.mean(language=language) - languages.guessing
+        found[table] = OnlyIf(orders, {f"accuracy in {language}, minus chance,": read})
     return found
 
 
@@ -142,15 +149,30 @@ def own_taus(by_language: Rows, languages: Languages) -> dict[str, float]:
     for language in LANGUAGE_TABLES.values():
         if language not in languages.explained:
             continue
-        repeats = [by_language.repeats(output, language=language) for output in ("loss", "top_prediction")]
         taus = []
-        for models in repeats:
-            if models:
-                first, second = (list(model.values()) for model in models)
-                taus.append(tau_b(first, second))
+        for output in ("loss", "top_prediction"):
+            models = by_language.repeats(output, language=language)
+            if models is not None:
+                first, second = models
+                taus.append(tau_b(list(first.values()), list(second.values())))
         if taus:
             found[language] = float(np.mean(taus))
     return found
+
+
+def without_repeat_in_words(rho: Rows) -> str:
+    """The p of the order of Table 1 without guided backprop, whose row with L2 repeats saliency, in words."""
+    order = together([rho.order(output, rows=WITHOUT_EITHER) for output in OUTPUT_NAMES])
+    if order["p"] <= ALPHA:
+        consequence = "So the order does not depend on the repeated row."
+    else:
+        consequence = "So the verdict on this order depends on counting saliency twice."
+    interval = f"[{order['low']:.2f}, {order['high']:.2f}]"
+    return (
+        "The order of Table 1 has saliency with L2 twice, since the row that is printed as guided backprop repeats it. "
+        f"Without guided backprop tau is {order['tau']:.2f} {interval}, p = {order['p']:.3f} (n = {order['n']}). "
+        f"{consequence} {{doc}}`crosslingual_deviations` (E3) has the same for every table of rho."
+    )
 
 
 # ---------------------------------------------------------------------------------------------- spread over trainings
@@ -168,8 +190,10 @@ def spread_over(trainings: Scores, languages: Languages) -> CellOf:
     rows, seeds = Rows(trainings, setting="main"), trainings.levels("seed")
 
     def spread(cell: Mapping[str, str]) -> Comparison | None:
-        language = languages.averaged if cell["language"] == MEAN_OF else cell["language"]
-        row, where = (cell["method"], cell["aggregation"]), {"model": cell["model"], "language": language}
+        row = cell["method"], cell["aggregation"]
+        where: dict[str, Any] = {"model": cell["model"], "language": cell["language"]}
+        if cell["language"] == MEAN_OF:
+            where["language"] = languages.averaged
         runs = [rows(row, cell["output"], seed=seed, **where) for seed in seeds]
         if len(runs) < 2 or min(run.ours.n for run in runs) == 0:
             return None
@@ -187,8 +211,9 @@ def spreads_in_words(spread: CellOf, printed: pd.DataFrame, trainings: int) -> s
     ours, theirs = [float(pair.ours.point) for pair in pairs], [pair.published for pair in pairs]
     n = min(pair.ours.n for pair in pairs)
     return (
-        f"Over {len(pairs)} cells the median is {np.median(ours):.3f} and the largest {max(ours):.3f} (n = {n} texts, "
-        f"{trainings} training runs); published: median {np.median(theirs):.3f}, largest {max(theirs):.3f}."
+        f"Over the {len(pairs)} cells of the table the median standard deviation of ours is {np.median(ours):.3f} and "
+        f"the largest {max(ours):.3f} (n = {n} texts, {trainings} training runs). Of the printed spreads the median is "
+        f"{np.median(theirs):.3f} and the largest {max(theirs):.3f}."
     )
 
 
@@ -198,10 +223,11 @@ def read_and_explained(by_language: Rows, reading: Scores, languages: Languages)
     printed = published.table("crosslingual_table2").set_index(["language", "metric"])["value"]
     read, rhos = {}, {}
     for language in languages.explained:
-        rows = [by_language(row, output, language=language) for output in OUTPUT_NAMES for row in THIRTEEN]
-        rho, accuracy = (printed.get((language, metric), np.nan) for metric in ("rho", "accuracy"))
-        rhos[language] = combined(lambda values: values.mean(axis=-1), rows, published=rho)
-        read[language] = replace(reading.mean(language=language), published=accuracy)
+        rows = [by_language(row, output, language=language) for output, row in product(OUTPUT_NAMES, THIRTEEN)]
+        printed_rho = printed.get((language, "rho"), np.nan)
+        rhos[language] = combined(lambda values: values.mean(axis=-1), rows, published=printed_rho)
+        printed_accuracy = printed.get((language, "accuracy"), np.nan)
+        read[language] = replace(reading.mean(language=language), published=printed_accuracy)
     return {"accuracy": read, "rho": rhos}
 
 
@@ -211,15 +237,13 @@ def read_in_order(reading: Scores, languages: Languages) -> dict[str, Comparison
     if not {*PAPER_LANGUAGES, *WORST} <= set(languages.explained):
         return None
     printed = published.table("crosslingual_table7").groupby("language", sort=False)["value"].agg(list).to_dict()
-    known = {
-        language: replace(
-            reading.mean(language=language),
-            published=float(np.mean(printed[language])),
-            repeats=tuple(printed[language]),
-        )
-        for language in languages.accuracy
-        if language != "en" and language in printed
-    }
+    known: dict[str, Comparison] = {}
+    for language in languages.accuracy:
+        if language == "en" or language not in printed:
+            continue
+        of_models = printed[language]  # the paper's own repeats
+        accuracy = reading.mean(language=language)
+        known[language] = replace(accuracy, published=float(np.mean(of_models)), repeats=tuple(of_models))
     between = [language for language in known if language not in (*PAPER_LANGUAGES, *WORST)]
     pairs = [*product(PAPER_LANGUAGES, [*between, *WORST]), *product(between, WORST)]
     return {f"accuracy in {better} minus {worse}": known[better] - known[worse] for better, worse in pairs}
@@ -227,12 +251,15 @@ def read_in_order(reading: Scores, languages: Languages) -> dict[str, Comparison
 
 def unknown_in_words(texts: Scores) -> str:
     """The share of word pieces that the tokenizers do not know, by language."""
-    shares = {language: texts.mean(metric="unknown", language=language).ours for language in texts.levels("language")}
-    lost = [f"{written(float(share.point), '.1%')} in {language}" for language, share in shares.items() if share.point]
+    lost, numbers = [], []
+    for language in texts.levels("language"):
+        share = texts.mean(metric="unknown", language=language).ours
+        numbers.append(share.n)
+        if share.point:
+            lost.append(f"{written(float(share.point), '.1%')} in {language}")
     return (
-        "Word pieces that the models' tokenizers do not know, mean share over "
-        f"{min(share.n for share in shares.values())} texts in each of {len(shares)} languages: "
-        f"{', '.join(lost) or 'none in any language'}."
+        f"Word pieces that the models' tokenizers do not know, mean share over {min(numbers)} texts in each of "
+        f"{len(numbers)} languages: {', '.join(lost) or 'none in any language'}."
     )
 
 
@@ -244,7 +271,8 @@ def along_links(measured: Scores, languages: Languages) -> dict[str, Rows]:
 
 def rows_along_links(links: Mapping[str, Rows]) -> pd.DataFrame:
     """Rho of the loss of the thirteen and of uniform scores, by how the links were made."""
-    rows = pd.concat([source.frame([*THIRTEEN, FLOORS[0]]).assign(links=text) for text, source in links.items()])
+    frames = [source.frame([*THIRTEEN, FLOORS[0]]).assign(links=text) for text, source in links.items()]
+    rows = pd.concat(frames)
     return rows[rows["output"] == "loss"].drop(columns="published")
 
 
@@ -265,7 +293,7 @@ def on_substitutes(page: Page, measured: Scores, printed: pd.DataFrame) -> pd.Da
     over = ["dataset", "language", *KEYS]
     cells: dict[tuple[str, str, str], Comparison] = {}
     for name in measured.material.units["dataset"].unique():
-        if name in measured.material.datasets:
+        if name in measured.material.datasets:  # of the paper
             continue
         substitute = page.measure(
             "crosslingual_metrics",
@@ -276,7 +304,8 @@ def on_substitutes(page: Page, measured: Scores, printed: pd.DataFrame) -> pd.Da
         )
         languages = [language for language in PAPER_LANGUAGES if language in substitute.levels("language")]
         rows = Rows(substitute, printed, dataset=name, language=languages)
-        cells |= {(name, row_label(*row), output): rows(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
+        for output, row in product(OUTPUT_NAMES, THIRTEEN):
+            cells[name, row_label(*row), output] = rows(row, output)
     frame = listed(cells, ["dataset", "row", "output"])
     return frame.assign(published=[pair.published for pair in cells.values()])
 
@@ -288,10 +317,9 @@ def _main_setting_of(units: pd.DataFrame, *, dataset: str, over: Sequence[str]) 
 def with_outputs_as_columns(substitutes: pd.DataFrame) -> pd.DataFrame:
     """What `on_substitutes` found, one row per explanation and one column per output, the published value in
     brackets."""
-    cells = [
-        f"{spoken(row, '.2f')} ({written(value, '.2f')})"
-        for row, value in zip(substitutes.itertuples(), substitutes["published"], strict=True)
-    ]
+    ours = [spoken(row, ".2f") for row in substitutes.itertuples()]
+    theirs = [written(value, ".2f") for value in substitutes["published"]]
+    cells = [f"{mean} ({printed})" for mean, printed in zip(ours, theirs, strict=True)]
     long = substitutes.assign(cell=cells, output=substitutes["output"].map(OUTPUT_NAMES))
     wide = long.pivot(index=["dataset", "row"], columns="output", values="cell").rename_axis(columns=None)
     order = dict.fromkeys(zip(substitutes["dataset"], substitutes["row"], strict=True))

@@ -46,8 +46,9 @@ def thirteen_rows(
     """
     others = ig_steps_of or {}
     known = [f"{how} {of}".strip() for how, of in product(AGGREGATIONS, ("", *OUTPUTS))]
-    if stray := [name for name in others if name not in known]:
-        raise unknown("entry of ig_steps_of", stray[0], known)
+    for name in others:
+        if name not in known:
+            raise unknown("entry of ig_steps_of", name, known)
     elementwise: dict[str, dict[str, Any]] = {
         "input_x_gradient": {},
         "saliency": {},
@@ -118,7 +119,8 @@ class EmbeddedTwice(nn.Module):
         self, inputs_embeds: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
     ) -> Any:
         """What the model answers; `inputs_embeds` [R, L, D] is its embedding output."""
-        given = {"input_ids": None, "inputs_embeds": inputs_embeds, "token_type_ids": token_type_ids}
-        again = self._slot.original(**{name: value for name, value in given.items() if name in self._arguments})
+        offered = {"input_ids": None, "inputs_embeds": inputs_embeds, "token_type_ids": token_type_ids}
+        taken = {name: value for name, value in offered.items() if name in self._arguments}
+        again = self._slot.original(**taken)
         with self._slot.answering(again):
             return self.model(inputs_embeds=again, attention_mask=attention_mask)

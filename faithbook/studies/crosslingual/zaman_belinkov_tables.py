@@ -6,8 +6,8 @@ claims take.
     rho.order("loss"), rho.leads([("input_x_gradient", "l2")], "loss")
     rho.l2_over_mean("xl_c02/direction", {"saliency"})
 
-A row is a method with what was made of the embedding's dimensions. What ignores the prediction (activation, floors) has
-one value for both outputs, measured under the output "none".
+A row is a method with the aggregation of the embedding's dimensions. What ignores the prediction (activation and the
+floors, as baselines are called in code) has one value for both outputs, measured under the output "none".
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -52,29 +51,30 @@ Row = tuple[str, str]
 KEYS = ["method", "aggregation", "output"]
 MODIFIED_ROWS: tuple[Row, ...] = ((MODIFIED, "mean"), (MODIFIED, "l2"))
 """Guided backprop with the gradient of GELU changed, as its own paper does to ReLU: beside the row that is printed."""
-WITH_MODIFIED: tuple[Row, ...] = tuple((MODIFIED if method == PLAIN else method, how) for method, how in THIRTEEN)
+_IN_PLACE = {(PLAIN, how): (MODIFIED, how) for how in ("mean", "l2")}
+WITH_MODIFIED: tuple[Row, ...] = tuple(_IN_PLACE.get(row, row) for row in THIRTEEN)
 """The thirteen with that method instead of the printed row."""
 WITHOUT_EITHER: tuple[Row, ...] = tuple(row for row in THIRTEEN if row[0] != PLAIN)
 """Eleven: without the row that repeats saliency."""
 FLOORS: tuple[Row, ...] = (("uniform", "none"), ("random", "none"))
 ONE_VALUE = ("activation",)
-"""Methods with one value for both outputs: of what is said about outputs they are no part, and of what is said about
-aggregations one part."""
+"""Methods with one value for both outputs: comparisons of outputs leave them out, comparisons of aggregations have them
+once."""
 LOOKING = tuple(row for row in THIRTEEN if row[0] not in ONE_VALUE)
-"""The eleven rows that look at the prediction."""
+"""The eleven rows that depend on the prediction."""
 BLIND: tuple[Row, ...] = (FLOORS[0], ("activation", "l2"), FLOORS[1])
-"""The floors that rho has: both, and the norm of the embedding."""
+"""The floors of rho: both, and the norm of the embedding."""
 
 PRINTED_ROWS: tuple[tuple[Row, str], ...] = tuple((row, output) for output in OUTPUT_NAMES for row in THIRTEEN)
 """The paper's 26: activation twice, as it has one value for both outputs."""
 DIFFERENT_ROWS = tuple((row, output) for row, output in PRINTED_ROWS if row[0] not in ONE_VALUE or output == "loss")
-"""The 24 that differ."""
+"""The 24 with activation once; the printed guided backprop with L2 still repeats saliency."""
 SMALLER_IS_BETTER = ("sufficiency",)
 _LEADS = ("over", "estimate", "low", "high", "n", "above", "below")
 
 
 def architectures(models: Iterable[str]) -> dict[str, str]:
-    """By model of ours, in the order of their names, the architecture that stands in the paper's tables.
+    """The architecture in the paper's tables that each of our models replaces, in the order of their names.
 
     >>> architectures(["six", "e5"]), architectures(["mbert", "xlmr"])
     ({'e5': 'mbert', 'six': 'xlm_r_base'}, {'mbert': 'mbert', 'xlmr': 'xlm_r_base'})
@@ -83,14 +83,15 @@ def architectures(models: Iterable[str]) -> dict[str, str]:
 
 
 def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
-    """Rows of a printed table whose architecture one of our models stands for, under that model's name.
+    """Rows of a printed table whose architecture one of our models replaces, under that model's name.
 
     >>> for_ours(pd.DataFrame({"model": ["mbert", "xlm_r_base"], "value": [0.2, 0.4]}), ["e5"]).to_dict("records")
     [{'model': 'e5', 'value': 0.2}]
     """
-    names = {theirs: ours for ours, theirs in architectures(models).items()}
-    rows = printed[printed["model"].isin(names)]
-    return rows.assign(model=rows["model"].map(names))
+    named = architectures(models)
+    ours_of = dict(zip(named.values(), named.keys(), strict=True))
+    rows = printed[printed["model"].isin(ours_of)]
+    return rows.assign(model=rows["model"].map(ours_of))
 
 
 def printed_table(name: str) -> pd.DataFrame:
@@ -100,24 +101,30 @@ def printed_table(name: str) -> pd.DataFrame:
     [0.0026, 0.002, 0.5664, 0.567]
     """
     frame = table(name)
-    return frame.assign(method=frame["method"].replace(PRINTED_AS)) if "method" in frame.columns else frame
+    if "method" not in frame.columns:
+        return frame
+    return frame.assign(method=frame["method"].replace(PRINTED_AS))
 
 
 def words(models: Iterable[str] = ()) -> dict[str, str]:
-    """Names for people of what stands in the heads and rows of these tables, models with what they stand for."""
+    """Names in the heads and rows of tables, for people; a model with the architecture that it replaces."""
     named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss", MODIFIED: "guided backprop, GELU changed"}
-    return named | {ours: f"{ours} (for {short(theirs)})" for ours, theirs in architectures(models).items()}
+    for ours, theirs in architectures(models).items():
+        named[ours] = f"{ours} (for {short(theirs)})"
+    return named
 
 
 def shown(**more: Iterable[str]) -> pd.DataFrame:
-    """What tables of ours show: the thirteen, the modified rows and the floors, for both outputs and all of `more`."""
-    rows = [*THIRTEEN, *MODIFIED_ROWS, *FLOORS]
-    cells = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
-    return pd.DataFrame(cells, columns=[*KEYS, *more])
+    """The rows of our tables: the thirteen, the modified ones and the floors, for both outputs and each of `more`."""
+    rows = pd.DataFrame([*THIRTEEN, *MODIFIED_ROWS, *FLOORS], columns=["method", "aggregation"])
+    others = pd.DataFrame(product(*more.values()), columns=[*more])
+    outputs = pd.DataFrame({"output": [*OUTPUT_NAMES]})
+    cells = rows.merge(others, how="cross") if more else rows
+    return cells.merge(outputs, how="cross")[[*KEYS, *more]]
 
 
 def with_every_row(units: pd.DataFrame) -> pd.DataFrame:
-    """Values of the texts of which every row was asked: further ones have those alone that one gradient gives.
+    """Values of the texts for which every row was computed; further texts have only the rows that need one gradient.
 
     >>> rows = [("a", "saliency"), ("a", "shapley_sampling"), ("b", "saliency")]
     >>> units = pd.DataFrame(rows, columns=["id", "method"]).assign(dataset="nli", seed=0)
@@ -125,27 +132,35 @@ def with_every_row(units: pd.DataFrame) -> pd.DataFrame:
     ['a', 'a']
     """
     text = ["dataset", "seed", "id"]
-    slow = units[units["method"] == PERTURBING[-1]] if {*text} <= {*units.columns} else units.iloc[:0]
+    if not {*text} <= {*units.columns}:
+        return units
+    # A text with the slowest method has all others.
+    slow = units[units["method"] == PERTURBING[-1]]
     if slow.empty:
         return units
-    return units[pd.MultiIndex.from_frame(units[text]).isin(pd.MultiIndex.from_frame(slow[text]))]
+    every_row = pd.MultiIndex.from_frame(units[text]).isin(pd.MultiIndex.from_frame(slow[text]))
+    return units[every_row]
 
 
 def on_more_texts(parts: Mapping[str, Comparison], more: Mapping[str, Comparison]) -> dict[str, Comparison]:
-    """Each part of a claim on as many texts as have all its rows: that of `more` where it rests on more of them."""
-    return {part: more[part] if more[part].ours.n > pair.ours.n else pair for part, pair in parts.items()}
+    """Each comparison of a claim on all texts that have both of its rows: that of `more` where it has more texts."""
+    found = {}
+    for part, pair in parts.items():
+        further = more[part]
+        found[part] = further if further.ours.n > pair.ours.n else pair
+    return found
 
 
 def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) -> pd.DataFrame:
-    """Values without those that are not defined: equal scores have no rank correlation. Cells of these columns in which
-    no value is defined stay, so that what was asked is known. `further`: also of texts that were not asked for every
-    row (`with_every_row`).
+    """Values without undefined ones: equal scores have no rank correlation. A cell of these columns without any defined
+    value is kept, so that a table shows it as empty. `further`: also of texts that lack slow rows (`with_every_row`).
 
     >>> units = pd.DataFrame({"method": ["a", "a", "b"], "value": [0.5, np.nan, np.nan]})
     >>> defined(units, ["method"]).index.to_list()
     [0, 2]
     """
-    units = units if further or "method" not in units.columns else with_every_row(units)
+    if not further and "method" in units.columns:
+        units = with_every_row(units)
     known = units.groupby(list(over), observed=True, dropna=False)["value"].transform("count")
     return units[units["value"].notna() | (known == 0)]
 
@@ -163,7 +178,7 @@ def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Com
 
 
 def of_texts(page: Page) -> Scores:
-    """What is counted on the texts of study 3 (words, pieces, links), on the data that its tables are about."""
+    """Counts of words, pieces and links in the texts of study 3, on the data of its tables."""
     over = ["metric", "language"]
     return page.measure(
         "crosslingual_projected", parts=["texts"], over=over, bounds=(0, float("inf")), firmest=True, n_resamples=1999
@@ -188,6 +203,7 @@ class Rows:
         **fixed: object,
     ) -> None:
         self.fixed, self.better = fixed, better
+        # Values that were looked up beside other printed ones are not kept (`_means`).
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
         self.measured = replace(measured, printed=self.printed, _means={})
         self.own = None if own is None else replace(measured, printed=own, _means={})
@@ -208,14 +224,14 @@ class Rows:
         """The same in the paper's own repeats, one value for each of its models."""
         if self.own is None or "model" in named:
             return ()
-        models = dict.fromkeys(self.own.printed["model"])
-        return tuple(self.own.published(**{**named, "model": model}) for model in models)
+        of_models = [{**named, "model": model} for model in dict.fromkeys(self.own.printed["model"])]
+        return tuple(self.own.published(**labels) for labels in of_models)
 
     def cell(self, row: Mapping[str, str]) -> Comparison:
-        """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
-        language) tells the printed values apart."""
-        apart = [name for name in self.printed.columns if name not in (*KEYS, "value")]
-        return self((row["method"], row["aggregation"]), row["output"], **{name: row[name] for name in apart})
+        """The cell of a table's row, by its method, aggregation and output, and by the other columns of the printed
+        values (a model, a language)."""
+        others = {name: row[name] for name in self.printed.columns if name not in (*KEYS, "value")}
+        return self((row["method"], row["aggregation"]), row["output"], **others)
 
     def if_defined(self, row: Row, output: str, **labels: object) -> Comparison | None:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
@@ -229,86 +245,116 @@ class Rows:
     def frame(self, rows: Sequence[Row], **labels: object) -> pd.DataFrame:
         """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
         nothing is defined."""
-        keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
-        return tables.long_form([(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys])
+        cells = []
+        for output, row in product(OUTPUT_NAMES, rows):
+            cells.append(({**_row(row), "output": output}, self(row, output, **labels)))
+        return tables.long_form(cells)
 
     def against(self, floor: Row) -> dict[str, object]:
-        """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
-        interval without zero; 0 of 0 where the floor is flat everywhere."""
-        least = self.if_defined(floor, "loss")
-        gains = [] if least is None else [(self.better * (self(*row) - least)).ours for row in DIFFERENT_ROWS]
-        ends = [gain.interval() for gain in gains]
-        counts: dict[str, object] = {"floor": row_label(*floor), "explanations": len(ends)}
-        counts |= {"better": sum(end.low > 0 for end in ends), "worse": sum(end.high < 0 for end in ends)}
-        return counts | {"n": min((gain.n for gain in gains), default=0)}
+        """How many of the 24 rows are clearly better, and how many clearly worse, than a floor: by a 95 % interval
+        without zero; 0 of 0 where the floor is undefined on every text."""
+        baseline = self.if_defined(floor, "loss")
+        if baseline is None:
+            return {"floor": row_label(*floor), "explanations": 0, "better": 0, "worse": 0, "n": 0}
+        gains = [(self.better * (self(*row) - baseline)).ours for row in DIFFERENT_ROWS]
+        low = np.array([gain.interval().low for gain in gains])
+        high = np.array([gain.interval().high for gain in gains])
+        return {
+            "floor": row_label(*floor),
+            "explanations": len(gains),
+            "better": int((low > 0).sum()),
+            "worse": int((high < 0).sum()),
+            "n": min(gain.n for gain in gains),
+        }
 
     def over_floors(self, output: str, floors: Sequence[Row] = BLIND, **labels: object) -> pd.DataFrame:
-        """The eleven rows that look at the prediction, each beside the floor that it leads by least.
+        """The eleven rows that depend on the prediction, each with the floor that it leads by least.
 
         Columns: method, aggregation, `over` (that floor), estimate, low, high, n (of that lead); `above`: whether its
         lead over every floor has an interval above zero; `below`: whether that over some floor lies below. Neither
-        with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out; where
-        no floor has a value there is nothing to lead, and no row.
+        with fewer than ten independent texts. Rows and floors that are undefined on every text are left out; without
+        any floor the table is empty.
         """
-        values = {floor: self.if_defined(floor, output, **labels) for floor in floors}
-        defined_floors = {floor: value for floor, value in values.items() if value is not None}
+        baselines = {}
+        for floor in floors:
+            baseline = self.if_defined(floor, output, **labels)
+            if baseline is not None:
+                baselines[floor] = baseline
         leads = []
-        for row in LOOKING if defined_floors else ():
+        for row in LOOKING:
             value = self.if_defined(row, output, **labels)
-            if value is None:
+            if value is None or not baselines:
                 continue
-            gaps = {floor: (self.better * (value - least)).ours for floor, least in defined_floors.items()}
+            gaps = {floor: (self.better * (value - baseline)).ours for floor, baseline in baselines.items()}
             ends = {floor: gap.interval() for floor, gap in gaps.items()}
-            over = min(ends, key=lambda floor: ends[floor].estimate)
+            nearest = min(ends, key=lambda floor: ends[floor].estimate)
+            # Intervals over fewer texts are too short too often.
             enough = min(gap.fewest for gap in gaps.values()) >= FEWEST_CLUSTERS
-            lead = {**_row(row), "over": row_label(*over), **vars(ends[over])}
-            lead |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
-            leads.append(lead | {"below": enough and any(end.high < 0 for end in ends.values())})
+            leads.append(
+                {
+                    **_row(row),
+                    "over": row_label(*nearest),
+                    **vars(ends[nearest]),
+                    "n": gaps[nearest].n,
+                    "above": enough and all(end.low > 0 for end in ends.values()),
+                    "below": enough and any(end.high < 0 for end in ends.values()),
+                }
+            )
         return pd.DataFrame(leads, columns=["method", "aggregation", *_LEADS])
 
     # --------------------------------------------------------------------------------------------------------- claims
     def order(self, output: str, *, rows: Sequence[Row] = THIRTEEN, **labels: object) -> Ordered:
         """Rows (default: the thirteen) in their order; both rows of a method change places together with those of
         another."""
-        where = [self._where(output), *(label for label in labels.values() if isinstance(label, str))]
-        items = {row_label(*row): self(row, output, **labels) for row in rows}
-        blocks = {row_label(*row): row[0] for row in rows}
+        items, blocks = {}, {}  # rows of one block change places only together
+        for row in rows:
+            items[row_label(*row)] = self(row, output, **labels)
+            blocks[row_label(*row)] = row[0]
+        where = [self._where(output)]
+        where += [label for label in labels.values() if isinstance(label, str)]
         repeats = self.repeats(output, **labels) if rows == THIRTEEN else None
         return Ordered(items, blocks, f"tau, {', '.join(where)}", repeats)
 
     def repeats(self, output: str, **labels: object) -> tuple[dict[str, float], dict[str, float]] | None:
         """The printed values of the thirteen for each of two models, None where not two are printed."""
-        models = [] if "model" not in self.printed.columns else list(dict.fromkeys(self.printed["model"]))
+        if "model" not in self.printed.columns:
+            return None
+        models = list(dict.fromkeys(self.printed["model"]))
         if len(models) != 2:
             return None
         where = {**self.fixed, **labels, "output": output}
-        first, second = (
-            {row_label(*row): self.measured.published(**(where | _row(row) | {"model": model})) for row in THIRTEEN}
-            for model in models
-        )
-        return first, second
+
+        def printed_of(model: str) -> dict[str, float]:
+            values = {}
+            for row in THIRTEEN:
+                named = {**where, **_row(row), "model": model}
+                values[row_label(*row)] = self.measured.published(**named)
+            return values
+
+        return printed_of(models[0]), printed_of(models[1])
 
     def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Comparison]:
         """Each of these rows minus every row that is not one of them (turned where smaller is better)."""
-        return {
-            f"{row_label(*row)} minus {row_label(*rival)}, {self._where(output)}": self.better
-            * (self(row, output, **labels) - self(rival, output, **labels))
-            for row in leaders
-            for rival in THIRTEEN
-            if rival not in leaders
-        }
+        others = [row for row in THIRTEEN if row not in leaders]
+        gains: dict[str, Comparison] = {}
+        for leader, other in product(leaders, others):
+            part = f"{row_label(*leader)} minus {row_label(*other)}, {self._where(output)}"
+            gains[part] = self.better * (self(leader, output, **labels) - self(other, output, **labels))
+        return gains
 
     def l2_over_mean(self, claim: str, level: Callable[[str, str], bool], **labels: object) -> dict[str, Comparison]:
         """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
         worse than the margin of the claim's rule."""
         parts: dict[str, Comparison] = {}
-        rule, (first, *_) = analysis_plan.rule(claim), OUTPUT_NAMES
+        rule = analysis_plan.rule(claim)
         margin = rule.margin or 0.0
         for method, output in product(AGGREGATED, OUTPUT_NAMES):
-            once = method in ONE_VALUE
-            if once and output != first:
-                continue
-            where = f"{row_label(method, 'none')}, {'both outputs' if once else self._where(output)}"
+            of_output = self._where(output)
+            if method in ONE_VALUE:
+                if output == "loss":  # the same value again
+                    continue
+                of_output = "both outputs"
+            where = f"{row_label(method, 'none')}, {of_output}"
             gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
             if level(method, output):
                 parts[f"mean minus L2 plus {margin:g}, {where}"] = -gain + (rule.threshold + margin)
@@ -318,32 +364,37 @@ class Rows:
 
     def loss_over_top(self, but: Collection[Row | str], **labels: object) -> Parts:
         """Loss minus top prediction for each row whose method or self is not among the exceptions."""
-        return {
-            f"loss minus top prediction, {row_label(*row)}": self(row, "loss", **labels)
-            - self(row, "top_prediction", **labels)
-            for row in THIRTEEN
-            if row not in but and row[0] not in but and row[0] not in ONE_VALUE
-        }
+        gains: dict[str, Comparison] = {}
+        for row in LOOKING:
+            if row in but or row[0] in but:
+                continue
+            part = f"loss minus top prediction, {row_label(*row)}"
+            gains[part] = self(row, "loss", **labels) - self(row, "top_prediction", **labels)
+        return gains
 
     def _where(self, output: str) -> str:
+        """An output in the name of a comparison, with the metric where a page has several."""
         metric = self.fixed.get("metric")
-        name = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
-        return f"{name}, {OUTPUT_NAMES[output]}" if name else OUTPUT_NAMES[output]
+        if not isinstance(metric, str) or metric in ("rho", "average_precision"):
+            return OUTPUT_NAMES[output]
+        return f"{metric}, {OUTPUT_NAMES[output]}"
 
 
 def best_first(of: Rows, output: str, rows: Sequence[Row] = THIRTEEN) -> list[Row]:
     """Rows with a defined value for an output, the best first."""
-    pairs = {row: of.if_defined(row, output) for row in rows}
-    found = {row: pair.ours.point for row, pair in pairs.items() if pair is not None}
-    return sorted(found, key=lambda row: -of.better * found[row])
+    values = {}
+    for row in rows:
+        pair = of.if_defined(row, output)
+        if pair is not None:
+            values[row] = of.better * pair.ours.point
+    return sorted(values, key=lambda row: -values[row])
 
 
 def by_large_margins(l2_ahead: Parts) -> Statements:
     """That L2 beats the mean (except for named rows), and by large margins: the parts of `l2_over_mean`,
     and those among them in which L2 has to be ahead."""
-    return Statements(
-        {"direction": l2_ahead, "size": {part: gain for part, gain in l2_ahead.items() if part.startswith("L2 minus")}}
-    )
+    by_margin = {part: gain for part, gain in l2_ahead.items() if part.startswith("L2 minus")}
+    return Statements({"direction": l2_ahead, "size": by_margin})
 
 
 def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
@@ -372,53 +423,64 @@ def read_between(read: Mapping[str, Estimate], best: Sequence[str], worst: Seque
     good = min(best, key=lambda language: read[language].point)
     bad = max(worst, key=lambda language: read[language].point)
     others = [language for language in read if language not in ("en", *best, *worst)]
-    above = [name for name in others if read[name].point > read[good].point]
-    below = [name for name in others if read[name].point < read[bad].point]
+    above = [language for language in others if read[language].point > read[good].point]
+    below = [language for language in others if read[language].point < read[bad].point]
     if not above and not below:
         return "In our run the four have the highest accuracy of all languages, and the three the lowest."
-    better, worse = (
-        ", ".join(f"{name} {spoken(read[name], '.3f')}" for name in names) or "no others" for names in (above, below)
-    )
+
+    def accuracies(languages: Sequence[str]) -> str:
+        return ", ".join(f"{language} {spoken(read[language], '.3f')}" for language in languages) or "none"
+
     return (
-        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Above {good} "
-        f"({spoken(read[good], '.3f')}), the lowest of the four: {better}. Below {bad} "
-        f"({spoken(read[bad], '.3f')}), the highest of the three: {worse}."
+        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Others above "
+        f"{accuracies([good])}, the lowest of the four: {accuracies(above)}. Others below {accuracies([bad])}, the "
+        f"highest of the three: {accuracies(below)}."
     )
 
 
 def leaders(values: Sequence[float]) -> str:
-    """Which of the thirteen have the highest of these values, all that tie; "none" where nothing has one."""
+    """Which of the thirteen have the highest of these values, including ties; "none" where all are undefined."""
     best = max(values)
-    return ", ".join(row_label(*row) for row, value in zip(THIRTEEN, values, strict=True) if value == best) or "none"
+    leading = [row_label(*row) for row, value in zip(THIRTEEN, values, strict=True) if value == best]
+    return ", ".join(leading) or "none"
 
 
 def together(orders: Sequence[Ordered]) -> dict[str, float]:
     """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
     high: 95 % interval over texts; n of the smallest set), the share of permutations of the items with a mean as high
     (p), and of how many permutations."""
-    taus = [tau_of(order.ours, order.published) for order in orders]
-    mean_tau = average(taus)
-    points = [[item.point for item in order.ours] for order in orders]
+    taus, points, printed, numbers = [], [], [], []
+    for order in orders:
+        taus.append(tau_of(order.ours, order.published))
+        points.append([item.point for item in order.ours])
+        printed.append(order.published)
+        numbers += [item.n for item in order.ours]
     blocks = orders[0].block_of_each or list(orders[0].items)
-    p = permutation_p(points, [order.published for order in orders], blocks)
-    n = min(item.n for order in orders for item in order.ours)
-    ends = ends_of(mean_tau, "tau", "low", "high")
-    return ends | {"n": n, "p": float(p), "permutations": len(permutations_of(tuple(blocks)))}
+    return {
+        **ends_of(average(taus), "tau", "low", "high"),
+        "n": min(numbers),
+        "p": float(permutation_p(points, printed, blocks)),
+        "permutations": len(permutations_of(tuple(blocks))),
+    }
 
 
 def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
-    """Who leads in two measures of the thirteen, published and ours, and tau-b between their two orders.
+    """Which rows lead in two measures of the thirteen, published and ours, and tau-b between their two orders.
 
-    The two are measured on different texts.
+    The two are measured on different texts, so they are resampled independently.
     """
-    by_rho, by_map = ([source(row, output) for row in THIRTEEN] for source in (first, second))
-    entry: dict[str, object] = {
-        f"leads {name}, {whose}": leaders([of(pair) for pair in side])
-        for whose, of in (("published", attrgetter("published")), ("ours", attrgetter("ours.point")))
-        for name, side in (("rho", by_rho), ("MAP", by_map))
+    by_rho = [first(row, output) for row in THIRTEEN]
+    by_map = [second(row, output) for row in THIRTEEN]
+    printed_rho, printed_map = [pair.published for pair in by_rho], [pair.published for pair in by_map]
+    ours_rho, ours_map = [pair.ours for pair in by_rho], [pair.ours for pair in by_map]
+    return {
+        "leads rho, published": leaders(printed_rho),
+        "leads MAP, published": leaders(printed_map),
+        "leads rho, ours": leaders([mean.point for mean in ours_rho]),
+        "leads MAP, ours": leaders([mean.point for mean in ours_map]),
+        "published": float(tau_b(printed_rho, printed_map)),
+        **row_of(tau_of_independent(ours_rho, ours_map)),
     }
-    entry["published"] = float(tau_b(*([pair.published for pair in side] for side in (by_rho, by_map))))
-    return entry | row_of(tau_of_independent([pair.ours for pair in by_rho], [pair.ours for pair in by_map]))
 
 
 # -------------------------------------------------------------------------------------------------------- under erasure
@@ -457,7 +519,8 @@ def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
     `units`: values of single inputs of rho, comprehensiveness and sufficiency, with languages.
     """
     text = ["dataset", "id", "cluster", "seed", "model", "language", "metric"]
-    frames = []
+    erasing = [THIRTEEN.index((method, "none")) for method in PERTURBING]
+    frames = [pd.DataFrame(columns=[*text, "value", "output"])]
     for output in OUTPUT_NAMES:
         of_output = units[units["output"].isin([output, "none"])]
         wide = of_output.pivot_table(index=text, columns=["method", "aggregation"], values="value")
@@ -465,10 +528,12 @@ def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
             continue
         wide = wide[list(THIRTEEN)].dropna()
         smaller = wide.index.get_level_values("metric").isin(SMALLER_IS_BETTER)
-        ranks = scipy.stats.rankdata(wide.to_numpy() * np.where(smaller, 1, -1)[:, None], axis=1)
-        mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in PERTURBING]].mean(axis=1)
+        # Ranks count from the smallest value, so that values of which larger ones are better change their sign.
+        turned = wide.to_numpy() * np.where(smaller, 1, -1)[:, None]
+        ranks = scipy.stats.rankdata(turned, axis=1)
+        mean_rank = ranks[:, erasing].mean(axis=1)
         frames.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
-    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*text, "value", "output"])
+    frame = pd.concat(frames[1:] or frames, ignore_index=True)
     return frame.assign(metric="rank under " + frame["metric"].astype(str), method="erasing", aggregation="none")
 
 
@@ -506,5 +571,6 @@ def own_account() -> pd.DataFrame:
 def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> float:
     """The mean rank of occlusion and Shapley sampling among the thirteen printed values of an output."""
     values = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
-    ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * values.to_numpy()), strict=True))
-    return float(np.mean([ranks[method, "none"] for method in PERTURBING]))
+    ranks = scipy.stats.rankdata(-better * values.to_numpy())
+    by_row = dict(zip(THIRTEEN, ranks, strict=True))
+    return float(np.mean([by_row[method, "none"] for method in PERTURBING]))
