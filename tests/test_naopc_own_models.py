@@ -55,13 +55,14 @@ def test_the_range_is_the_distance_of_the_bounds(models: OwnModels) -> None:
     assert edin_own_models.mean_range(table, "short") == pytest.approx(short.mean())
     assert edin_own_models.mean_range(table, "long") > short.mean()
     shown = edin_own_models.wide(table, ["dataset", "length", "classifier"], "bound")
-    assert {"bbc", "movie"} < {*shown["dataset"]} and {*shown["model"]} >= {"MiniLM-6", "MPNet"}
+    assert {*shown["dataset"]} == {"BBC news", "film reviews", "SST-2"}
+    assert {*shown["model"]} >= {"MiniLM-6", "MPNet"}
     assert shown["range"][0].startswith("0.42 [")  # of bbc, short, MiniLM-6
 
 
 def test_only_groups_of_several_models_have_a_spread(models: OwnModels) -> None:
     text = edin_own_models.spread_of_bounds(models)
-    assert "over the 4 models on bbc and movie it is 0.05 [" in text and "SST" not in text
+    assert "over the 4 models on BBC news and film reviews it is 0.05 [" in text and "SST" not in text
     alone = OwnModels(models.mean, ["mpnet"], ["sst"], models.methods, [(["mpnet"], ["sst"])])
     assert edin_own_models.spread_of_bounds(alone) == ""
 
@@ -75,13 +76,28 @@ def test_normalising_moves_models_more_than_methods(models: OwnModels) -> None:
         table.published["movie", "short", "aopc_lerf", "models"]
         == table.published["bbc", "short", "aopc_lerf", "models"]
     )
-    text = edin_own_models.rankings_in_short(table.reset_index())
-    assert (
-        text.startswith("normalising AOPC reorders models more")
-        and "is 0.42 on average for models (−0.12 to 0.92" in text
-    )
-    reverse = table.reset_index().replace({"ranking": {"models": "methods", "methods": "models"}})
-    assert not edin_own_models.rankings_in_short(reverse).startswith("normalising")
+    shown = edin_own_models.rankings_in_words(table.reset_index())
+    heads = ["models: BBC news", "models: film reviews", "models: released"]
+    heads += ["methods: BBC news", "methods: film reviews", "methods: SST-2", "methods: released"]
+    assert shown.columns.tolist() == ["texts", "order", *heads]
+    assert shown["models: released"].tolist() == ["0.87", "0.33", "0.90", "0.54"]
+
+
+def test_the_result_has_texts_with_exact_bounds_first_and_those_of_a_beam_apart(models: OwnModels) -> None:
+    table = edin_own_models.ranking_agreements(models)
+    taus = table.groupby(["length", "ranking"])["estimate"].mean()  # of one model alone there is none
+    for length, ranking in taus.index:
+        mean = edin_own_models.mean_agreement(models, length, ranking).ours.point
+        assert mean == pytest.approx(taus[length, ranking])
+    text = edin_own_models.rankings_in_short(models)
+    assert text.startswith("normalising AOPC reorders models more than it reorders attribution methods. On short texts")
+    exact, of_beam = text.split(" Long texts give ")
+    assert "is 0.42 [" in exact and "0.94 [" in exact and "(n = 60 texts in the smallest set" in exact
+    assert "released files 0.60 and 0.91" in exact
+    assert of_beam.startswith("0.42 [") and "0.97 [" in of_beam and "may be too narrow" in of_beam
+    by_order = edin_own_models.orders_in_words(models)
+    assert "0.08 [" in by_order and "by MoRF (released 0.87)" in by_order and "by LeRF (released 0.33)" in by_order
+    assert "most by MoRF, and the authors' models most by LeRF" in by_order
 
 
 def test_the_adversarially_trained_model_is_held_against_the_standard_one(models: OwnModels) -> None:
@@ -92,13 +108,16 @@ def test_the_adversarially_trained_model_is_held_against_the_standard_one(models
     by_hand = models.mean("naopc_morf", model="l6", method=pair.methods, dataset=pair.datasets, length="short")
     by_hand -= models.mean("naopc_morf", model="robust", method=pair.methods, dataset=pair.datasets, length="short")
     assert naopc.ours.point == pytest.approx(by_hand.ours.point)
-    assert "adversarial MiniLM-6 minus MiniLM-6 is −0.01 [" in edin_own_models.adversarial_in_words(pair)
+    text = edin_own_models.adversarial_in_words(pair)
+    assert "does not clearly look more or less faithful under AOPC and looks more faithful under NAOPC" in text
+    assert "adversarial MiniLM-6 minus MiniLM-6 is −0.01 [" in text
     variants = pair.variants()
     assert len(variants) == 1 + 2 + 2 + len(pair.methods) + 3
     assert next(iter(variants)) == ("short texts", "all but random", "MoRF")
     assert "random" not in pair.methods
     without = OwnModels(models.mean, ["mpnet"], ["sst"], models.methods, [(["mpnet"], ["sst"])])
     assert edin_own_models.adversarial_pair(without, ["sst"]) is None
+    assert edin_own_models.adversarial_in_words(None) == edin_own_models.NO_PAIR
 
 
 def test_a_method_below_random_scores_is_named(models: OwnModels) -> None:
@@ -107,7 +126,7 @@ def test_a_method_below_random_scores_is_named(models: OwnModels) -> None:
     others = scores[scores.classifier != "mpnet"]
     assert edin_own_models.below_random(others).startswith("No method")
     assert "a mean NAOPC of 0.37 [" in (text := edin_own_models.random_scores(models))
-    assert "from 0.28 to 0.42 by model" in text
+    assert "from 0.28 to 0.42 by model; on short texts alone, whose bounds are exact, 0.40 [" in text
 
 
 def test_both_conventions_of_sufficiency_are_means_over_the_same_methods(models: OwnModels) -> None:
@@ -119,6 +138,8 @@ def test_both_conventions_of_sufficiency_are_means_over_the_same_methods(models:
     assert table.tau.between(0.6, 1).all()
     shown = edin_own_models.conventions_in_words(table.reset_index())
     assert shown["ERASER"][0] == "0.67" and shown["model"][0] == "MiniLM-6"
+    text = edin_own_models.conventions_in_short(table.reset_index())
+    assert "is 0.85 on average" in text and "(n = 60 to 100 short and 10 to 50 long texts)" in text
 
 
 # ------------------------------------------------------------------------------------------------------------ searches

@@ -18,7 +18,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.show.labels import label
 from faithbook.studies.naopc import edin_bounds, edin_figures, edin_own_models
-from faithbook.studies.naopc.edin_own_models import n_texts
+from faithbook.studies.naopc.edin_own_models import n_by_length, n_texts
 
 page = start_page("naopc_bounds", profile, values=values, paper="edin_2025")
 measured = page.measure(
@@ -29,11 +29,11 @@ measured = page.measure(
 )
 mean = page.quantity("metric")
 models = edin_own_models.OwnModels.of(measured.frame, mean, page.run.settings["models"])
-rankings = edin_own_models.ranking_agreements(models)
-page.in_short(lambda: edin_own_models.rankings_in_short(rankings))
+page.in_short(lambda: edin_own_models.rankings_in_short(models))
 
 # %% [markdown]
-# {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared. The largest AOPC that any order of removals reaches, the *upper
+# AOPC is the mean fall of the model's probability while words are removed one by one in the order of an explanation.
+# {cite:t}`edin_2025` say that AOPC of two models cannot be compared. The largest AOPC that any order of removals reaches, the *upper
 # bound*, differs between models, and so does the smallest, the *lower bound*. NAOPC rescales AOPC so that the lower bound
 # becomes 0 and the upper bound 1 ({ref}`formulas <bounds>`). The paper's claims are judged on the authors' own files
 # ({doc}`naopc_released_outputs`). This page repeats the measurements on models of ours, and judges one claim about adversarial
@@ -41,14 +41,15 @@ page.in_short(lambda: edin_own_models.rankings_in_short(rankings))
 #
 # - **Models.** Three encoders: MiniLM-3 and MiniLM-6 with three and six layers, and MPNet with twelve; an LSTM; and MiniLM-6 after
 #   adversarial training (*adversarial MiniLM-6*). Only models that classified the same texts are compared; MPNet alone classified those
-#   of SST.
+#   of SST-2.
 # - **Removal.** Words are the features, a removed word becomes the mask token, and the score is the probability of the predicted class.
 #   MoRF removes the most relevant word first (the paper's *comprehensiveness*; higher is better), LeRF the least relevant first (its
 #   *sufficiency*; AOPC and NAOPC are better when lower).
-# - **Texts.** The bounds of *short* texts, of at most twelve words, are exact. Those of *long* texts come from {term}`beam search`, so the
-#   true range can only be wider. An article may give a short and a long text.
-# - **Data sets.** *bbc* has news articles and stands for the paper's IMDB; *movie* has sentences of film reviews and stands for its
-#   SST-2; *SST* is SST-2 itself.
+# - **Texts.** The bounds of *short* texts, of at most twelve words, are exact. Those of *long* texts come from {term}`beam search`, which
+#   may miss the best and the worst order, so the true range can be wider and NAOPC of long texts be off
+#   ({ref}`by how much <naopc-exact>`).
+# - **Data sets.** *BBC news* has news articles and stands for the paper's IMDB; *film reviews* has sentences of reviews and stands for
+#   its SST-2; SST-2 itself is the third. A news article can give a short and a long text.
 
 # %% [markdown]
 # ## Bounds of each model
@@ -63,9 +64,8 @@ uppers = ", ".join(f"{label(name)} {mean('upper', model=name).ours.point:.2f}" f
 page.figure(
     fig,
     "naopc_bounds_plot",
-    alt=f"{alt} Mean upper bounds: {uppers}.",
-    caption="The range that AOPC can have, from the mean lower to the mean upper bound (mark), on short and long texts; "
-    f"{n_texts(bounds)}.",
+    alt=f"{alt} Mean upper bounds over data sets and lengths: {uppers}.",
+    caption=f"The range that AOPC can have, from the mean lower to the mean upper bound (mark); {n_by_length(bounds)}.",
     data=bounds,
 )
 
@@ -73,7 +73,7 @@ page.figure(
 listing = page.listing(
     bounds,
     "naopc_bounds_models",
-    caption=f"Mean bounds of AOPC, and the range between them, with 95 % intervals; {n_texts(bounds)}",
+    caption=f"Mean bounds of AOPC, and the range between them, with 95 % intervals; {n_by_length(bounds)}",
     wide=edin_own_models.wide(bounds, ["dataset", "length", "classifier"], "bound"),
 )
 details("The bounds in numbers", listing)
@@ -86,16 +86,22 @@ Markdown(edin_own_models.spread_of_bounds(models))
 #
 # The abstract says that normalising can change results radically. The mean AOPC of each method on each model ranks the models within
 # a method, and the methods within a model. The table compares these rankings with those by NAOPC: Kendall's tau is 1 if nothing changes
-# and −1 if the ranking is reversed. Models are ranked by the methods that work on all of them; an LSTM has no attention maps.
+# and −1 if the ranking is reversed. Models are ranked by the methods that work on all of them; an LSTM has no attention maps. On SST-2
+# one model alone has no ranking of models.
 
 # %%
+rankings = edin_own_models.ranking_agreements(models)
 page.listing(
     rankings,
     "naopc_rankings",
-    caption="Kendall's tau between the rankings by AOPC and by NAOPC, mean over methods (models) with 95 % intervals; "
-    f"{n_texts(rankings[rankings.n > 0])}. *Released*: the authors' files, mean over their data sets",
-    wide=edin_bounds.rankings_in_words(rankings),
+    caption="Kendall's tau between the ranking by AOPC and that by NAOPC, with 95 % intervals. *Models*: ranked within a method, mean "
+    "over methods; *methods*: ranked within a model, mean over models; *released*: the authors' files, mean over their data sets; "
+    f"{n_by_length(rankings[rankings.n > 0])}. Bounds of short texts are exact, those of long texts a beam's",
+    wide=edin_own_models.rankings_in_words(rankings),
 )
+
+# %%
+Markdown(edin_own_models.orders_in_words(models))
 
 # %% [markdown]
 # ## Does adversarial training improve faithfulness?
@@ -106,7 +112,7 @@ page.listing(
 
 # %%
 pair = edin_own_models.adversarial_pair(models, measured.comparable())
-Markdown(edin_own_models.adversarial_in_words(pair)) if pair else None
+Markdown(edin_own_models.adversarial_in_words(pair))
 
 # %% [markdown]
 # The figure checks that the training worked: under the same shift adversarial MiniLM-6 should keep more of its accuracy than MiniLM-6.
@@ -120,14 +126,19 @@ page.figure(
     "naopc_robustness",
     alt=alt,
     caption="Accuracy when every embedding is shifted to raise the loss; *radius*: length of the shift as a share of the mean "
-    f"length of an embedding. Bands: 95 % intervals, n = {robustness.n.min()} texts per data set.",
+    f"length of an embedding. Bands: 95 % intervals, n = {robustness.n.min()} texts per data set. The other models are there for "
+    "comparison.",
     data=robustness,
 )
 
+# %%
+Markdown(edin_own_models.attack_in_words(robustness, pair))
+
 # %% [markdown]
 # The claim has two parts, one on AOPC and one on NAOPC (MoRF). Each compares adversarial MiniLM-6 with MiniLM-6 on the same short texts,
-# averaged over attribution methods. Below, both differences are turned so that a value above zero is what the claim says: NAOPC has the
-# standard model minus the adversarially trained one. Intervals do not include differences between training runs.
+# averaged over attribution methods. From here on a difference above zero is what the claim says: of AOPC it is the adversarially
+# trained model minus the standard one, of NAOPC the standard one minus the adversarially trained one. Intervals do not include
+# differences between training runs.
 
 
 # %%
@@ -140,7 +151,8 @@ page.verdicts(tested)
 page.plot(
     tested,
     "naopc_adversarial",
-    caption="The two parts of the claim, with 95 % intervals; it needs both to be above zero.",
+    caption="The two parts of the claim, with 95 % intervals; it needs both to be above zero. *Standard minus it*: the standard "
+    "model minus the adversarially trained one.",
 )
 
 # %%
@@ -148,16 +160,15 @@ caption = (
     "The lower of the claim's two differences with other texts, single methods, and the other order of removal, with 95 % "
     "intervals; the claim needs it to be above zero."
 )
-page.curve(curve, "naopc_c06_curve", caption=caption) if curve else Markdown(
-    "*This build has no adversarially trained model.*"
-)
+page.curve(curve, "naopc_c06_curve", caption=caption) if curve else Markdown(edin_own_models.NO_PAIR)
 
 # %% [markdown]
 # ## Scores by method
 #
 # The review page says that a NAOPC of 0 means as bad as a random order. It means as bad as the *worst* order: random scores get more, as the
 # last row of the figure shows. So compare each method with *random*. DecompX, one of the paper's ten methods, is left out, because it
-# needs a forward pass rewritten for each architecture; an LSTM has no attention maps, and DeepLIFT has no rule for its cells.
+# needs a forward pass rewritten for each architecture. The LSTM has no attention maps, so it has neither attention nor AttInGrad (attention
+# times input × gradient); DeepLIFT has no rule for its cells.
 
 # %%
 scores = edin_own_models.scores_of_methods(models)
@@ -167,8 +178,8 @@ page.figure(
     fig,
     "naopc_methods_plot",
     alt=f"{alt} Random scores get a mean NAOPC of {chance:.2f}.",
-    caption="The same explanations before (AOPC) and after normalising (NAOPC), MoRF, mean over data sets and text lengths, with 95 % "
-    f"intervals; {n_texts(scores)} in the smallest cell of a mean.",
+    caption="The same explanations before (AOPC) and after normalising (NAOPC), MoRF, mean over data sets and over short and long texts, "
+    f"with 95 % intervals; {n_texts(scores)} in the smallest cell of a mean.",
     data=scores,
 )
 
@@ -181,34 +192,32 @@ Markdown(edin_own_models.below_random(scores))
 # %% [markdown]
 # ## Sufficiency in two conventions
 #
-# ERASER's sufficiency keeps a rationale and measures how far the probability falls; the paper's removes the least relevant words first.
-# After $N-k$ such removals the top $k$ of $N$ words remain, so both are means over the same curve: ERASER takes five
-# short rationales (1 to 50 % of the words), the paper every length. Do both rank methods alike?
+# ERASER's sufficiency {cite:p}`deyoung_2020` keeps a rationale and measures how far the probability falls; the paper's removes the least
+# relevant words first. After $N-k$ such removals the top $k$ of $N$ words remain, so both are means over the same curve: ERASER takes
+# five short rationales (1 to 50 % of the words), the paper every length. Do both rank methods alike?
 
 # %%
 conventions = edin_own_models.sufficiency_conventions(models)
-Markdown(
-    f"Nearly: Kendall's tau between the two rankings of methods is between {conventions.tau.min():.2f} and {conventions.tau.max():.2f} "
-    f"({n_texts(conventions)}; 1: the same ranking)."
-)
+Markdown(edin_own_models.conventions_in_short(conventions))
 
 # %%
 listing = page.listing(
     conventions,
     "naopc_conventions",
     caption="Sufficiency in the two conventions, mean over methods (lower is better), and Kendall's tau between their rankings of "
-    "methods, with 95 % interval",
+    "methods, with 95 % interval over n texts",
     wide=edin_own_models.conventions_in_words(conventions),
 )
 details("Sufficiency by model", listing)
 
 # %% [markdown]
+# (naopc-exact)=
 # ## How exact is beam search?
 #
 # On short texts the exact bounds are known, and we compare two searches with them. *Released* is the authors'. *Merged* is ours: it counts
-# equal sets of removed words as one entry and takes the best path over all visited sets. A wider beam tries more orders. The *error* of a
-# bound is how far the search falls short of it, and never below 0; the end of an interval can be, because it is computed from the
-# mean and its standard error.
+# equal sets of removed words as one entry and takes the best path over all visited sets. So its places hold more different sets, which
+# costs more forward passes at the same width. A wider beam tries more orders. The *error* of a bound is how far the search falls short
+# of it, and never below 0; the end of an interval can be, because it is computed from the mean and its standard error.
 
 # %%
 shares = page.measure(
@@ -223,7 +232,8 @@ page.listing(
     searches,
     "naopc_beams",
     caption="Beam search against exact bounds on short texts: mean error with 95 % interval, share of texts with a larger error than "
-    f"0.02, and forward passes per text; n = {mean('error_upper').ours.n} texts in the smallest set",
+    f"0.02, and mean forward passes per text, of which the exact search needs {mean('rows_exact').ours.point:,.0f}; "
+    f"n = {mean('error_upper').ours.n} texts in the smallest set",
     digits=4,
     wide=edin_own_models.searches_in_words(searches),
 )
@@ -236,11 +246,7 @@ Markdown(edin_own_models.published_width(searches, edin_own_models.mean_range(bo
 
 # %%
 certificates = edin_own_models.error_bounds(models)
-Markdown(
-    f"The largest mean error bound of a model and data set is {certificates.estimate.max():.2f} ({n_texts(certificates)}), against a "
-    f"range of {edin_own_models.mean_range(bounds, 'long'):.2f} between the bounds, mean over models. So the NAOPC of long texts may be "
-    f"off by much, and the claim above is judged on short texts. {edin_own_models.bounds_held(shares)}"
-)
+Markdown(f"{edin_own_models.long_texts_in_words(certificates, bounds)} {edin_own_models.bounds_held(shares)}")
 
 # %%
 listing = page.listing(

@@ -13,7 +13,9 @@ from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label, labels, short
 from faithbook.show.plots import Drawn, Layout, compared, dot_plot, line_plot
 from faithbook.stats.comparison import Comparison
+from faithbook.studies.naopc.edin_bounds import DATASETS, dataset_name
 from faithbook.studies.naopc.edin_released import LONG, MODELS, SETS, SHORT
+from faithbook.text import joined
 
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
@@ -89,13 +91,21 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
 def trade_off(cost: pd.DataFrame) -> Drawn:
     """Error of the bounds against rows, one panel per classifier and length (classifier, words, kind, search, rows,
     estimate, low, high)."""
-    drawn = cost[cost.kind != "exact"]
-    drawn = drawn.assign(panel=[f"{label(str(row.classifier))}, {row.words} words" for row in drawn.itertuples()])
-    looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
-    layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
-    return line_plot(
+    drawn = cost[cost["kind"] != "exact"]
+    drawn = drawn.assign(panel=drawn["classifier"].map(label) + ", " + drawn["words"].astype(str) + " words")
+    looks = {}
+    for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
+        looks[kind] = (colour, marker)
+    layout = Layout(panel="panel", series="kind", columns=3, looks=looks, mark=0.005, width=9.5)
+    fig, alt = line_plot(
         drawn, "distinct forward passes per text", "mean error", x="rows", layout=layout, bars=True, log=True
     )
+    # The costs span three powers of ten: ticks at these, not at the costs themselves, whose labels would overlap.
+    powers = [100, 1_000, 10_000, 100_000]
+    for ax in fig.axes:
+        ax.set_xticks(powers, labels=[f"{power:,}" for power in powers], fontsize="x-small")
+        ax.minorticks_off()
+    return fig, alt
 
 
 def widths(limits: pd.DataFrame) -> Drawn:
@@ -185,18 +195,18 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours
-def _own_names() -> dict[str, str]:
-    """Names for people; data sets of ours have their bare names, for what they stand for differs between studies."""
-    return labels() | {name: short(name) for name in ("movie", "bbc")}
+TEXTS = {"short": "short texts (exact bounds)", "long": "long texts (beam search)"}
 
 
 def ranges(bounds: pd.DataFrame) -> Drawn:
     """From the lower to the upper bound of each model, marked at the upper, one panel per data set (dataset, length,
     classifier, bound, estimate)."""
     keys = ["dataset", "length", "classifier"]
-    low, high = (bounds[bounds.bound == bound].set_index(keys).estimate for bound in ("lower", "upper"))
-    tidy = pd.DataFrame({"estimate": high, "low": low, "high": high}).reset_index()
-    layout = Layout(panel="dataset", series="length", columns=3, names=_own_names(), mark=0.0, width=9.5)
+    lower = bounds[bounds["bound"] == "lower"].set_index(keys)["estimate"]
+    upper = bounds[bounds["bound"] == "upper"].set_index(keys)["estimate"]
+    tidy = pd.DataFrame({"estimate": upper, "low": lower, "high": upper}).reset_index()
+    names = labels() | DATASETS | TEXTS
+    layout = Layout(panel="dataset", series="length", columns=3, names=names, mark=0.0, width=9.5)
     fig, _ = dot_plot(tidy, "AOPC, worst to best order", row="classifier", layout=layout)
     return fig, "Lines from the mean lower to the mean upper bound of AOPC, by model, data set and length."
 
@@ -204,24 +214,25 @@ def ranges(bounds: pd.DataFrame) -> Drawn:
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     """Accuracy against the radius of an attack, one line per model, one panel per data set (dataset, classifier,
     radius, estimate, low, high)."""
-    models_of = {dataset: models for models, sets in together for dataset in sets}
-    kept = [
-        name in models_of.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)
-    ]
-    layout = Layout(panel="dataset", series="classifier", columns=3, names=_own_names(), width=9.5)
-    x_label = "radius of the attack"
-    return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
+    frames = []
+    for models, datasets in together:
+        of_group = accuracy["dataset"].isin(datasets) & accuracy["classifier"].isin(models)
+        frames.append(accuracy[of_group])
+    layout = Layout(panel="dataset", series="classifier", columns=3, names=labels() | DATASETS, width=9.5)
+    return line_plot(pd.concat(frames), "radius of the attack", "accuracy", x="radius", layout=layout)
 
 
 def scores(values: pd.DataFrame, together: Together) -> Drawn:
     """AOPC and NAOPC of each method, two panels for the models of each group (score, classifier, method, estimate, low,
     high; random scores among the methods)."""
-    frames, values = [], values.sort_values("method", key=lambda names: names == "random", kind="stable")
-    for models, sets in together:
-        on = ", ".join(short(dataset) for dataset in sets)
-        part = values[values.classifier.isin(models)]
-        frames += [
-            part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
-        ]
-    layout = Layout(panel="panel", series="classifier", names=_own_names(), width=9.5)
+    # Random scores are the baseline: the last row of every panel.
+    values = values.sort_values("method", key=lambda names: names == "random", kind="stable")
+    frames = []
+    for models, datasets in together:
+        of_group = values[values["classifier"].isin(models)]
+        on = joined(dataset_name(dataset) for dataset in datasets)
+        for score in ("aopc", "naopc"):
+            of_score = of_group[of_group["score"] == score]
+            frames.append(of_score.assign(panel=f"{score.upper()}, MoRF: {on}"))
+    layout = Layout(panel="panel", series="classifier", names=labels(), width=9.5)
     return dot_plot(pd.concat(frames), "score, higher is better", row="method", layout=layout)
