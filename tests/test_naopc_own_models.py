@@ -167,7 +167,7 @@ def test_the_aim_is_undecided_where_no_search_reaches_it_on_enough_texts(searche
     assert len(aim.tested) == 10 and "0 of 35 lines of the table reach it, and 25 have too few" in aim.note
     assert {answer.verdict for answer in aim.tested} <= {Verdict.NO, Verdict.UNDECIDED}
     shown = edin_searches.aims_in_words(aim.table)
-    assert shown[shown.n == 1]["short of"].str.match(r"−?0\.\d{4}$").all()  # a single text has no interval
+    assert shown[shown.n == 1]["bounds short by"].str.match(r"−?0\.\d{4}$").all()  # a single text has no interval
     short = edin_searches.costs(searched[searched.words == 10], mean)
     none = edin_searches.aim(short, mean, mean, str)
     assert none.table.empty and none.word == "not tested" and "leaves such texts out" in none.note

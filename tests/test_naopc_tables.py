@@ -377,7 +377,9 @@ def test_a_compared_table_is_listed_whole_and_shown_where_it_differs() -> None:
     assert shown.to_dict("records") == [{"model": "b", "files": "0.25", "ours": "0.30", "n": "3", "cause": "rounded"}]
     alike = table.iloc[:2].assign(match=[True, False])
     words = edin_outputs.agreement_in_words(alike)
-    assert words.startswith("1 of 2 numbers are those of the files; 1 of all are means of released values on both")
+    assert words.startswith(
+        "1 of 2 numbers are the same in the files and ours (1 of the 2 are means of released values"
+    )
     assert "rounded" in words
     assert edin_outputs.agreement_in_words(alike, within=0.1).startswith("2 of 2")
 
@@ -427,9 +429,15 @@ def test_the_result_of_the_page_counts_all_tables(released) -> None:
     sides = ["with ours", "of these agree", "released on both sides"]
     assert shares.loc["all", sides].tolist() == [568, 367, 945] and 568 + 945 == 1_513
     text = edin_outputs.in_short(released)
-    assert text.startswith("Of 1,513 means that we worked out from the authors' files, 1,258 are the same")
-    assert "the cause for 255 of the 255 others" in text and "52 of 2,430 released upper bounds" in text
-    assert "140 of 156 numbers are those of the files; 84 of all" in edin_outputs.agreement_in_words(released.bounds)
+    assert text.startswith(
+        "We worked out 1,513 means twice from the authors' files, by their procedure and by ours: 1,258"
+    )
+    assert "945 of the means are of released values both times" in text and "of the 568" in text and "367 are" in text
+    assert "the cause of 255 of the 255 differences" in text and "52 of 2,430 released upper bounds" in text
+    shown = edin_outputs.shares_shown(released.shared_out())
+    assert shown.iloc[-1].tolist() == ["all", "1,513", "1,258", "568", "367", "945"]
+    same = edin_outputs.agreement_in_words(released.bounds)
+    assert same.startswith("140 of 156 numbers are the same in the files and ours (84 of the 156 are means of released")
     assert "| search from 0 | 16 | 0.0036 |" in edin_outputs.agreement_in_words(released.bounds)
     assert "For 48 of these the *beam search*" in edin_outputs.too_high_in_words(released)
     assert edin_outputs.too_high_shown(released.too_high)["too high by"][0] == "0.1392"
@@ -470,3 +478,9 @@ def test_a_cause_and_a_label_without_words_stay_as_they_are() -> None:
     assert (
         edin_outputs.in_a_word("beam") == "beam" and edin_outputs.in_a_word("naopc_sufficiency") == "NAOPC, sufficiency"
     )
+
+
+def test_one_score_is_at_other_places_of_other_models() -> None:
+    rows = [("yelp", "bert_yelp", 0.27, 0.21), ("yelp", "bert_imdb", 0.27, 0.39), ("yelp", "roberta_sst2", 0.27, 0.88)]
+    text = edin_outputs.places_in_words(pd.DataFrame(rows, columns=["dataset", "model", "AOPC", "place"]))
+    assert text == "On Yelp an AOPC of 0.27 is at 0.21 for BERT, Yelp and at 0.88 for RoBERTa, SST-2."

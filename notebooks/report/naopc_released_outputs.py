@@ -57,9 +57,9 @@ page.in_short(lambda: edin_outputs.in_short(released))
 # of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
 # ({doc}`explained here <naopc_toy>`).
 #
-# **What is compared.** The authors print few numbers of these files. The means in the columns headed *files* were worked out for
-# this book, by another program, from what they released: they are *recomputed from the released files*, and not published. For
-# short texts the column *ours* is based on bounds and scores of our own, made from the released outputs. For long texts the outputs
+# **What is compared.** The authors print few numbers of these files, so we worked out each mean twice. *Files* is their procedure: another
+# program of ours took the means of the values that they released. Such a number is *recomputed from the released files*, and not
+# published. *Ours* is, for short texts, based on bounds and scores of our own, made from the released outputs. For long texts the outputs
 # were not released, and both columns are means of the same released values, which can only confirm the sums
 # ({ref}`how many are of which kind <naopc-shares>`). The numbers of one notebook of the authors are printed in its source;
 # {ref}`another table <naopc-before-after>` has them next to ours.
@@ -85,20 +85,22 @@ page.in_short(lambda: edin_outputs.in_short(released))
 # on IMDB. All of them read the same texts of class *positive*; a feature is a word, and removing it means `[MASK]`. For
 # each of the $2^N$ subsets of the $N$ words of a short text the files hold two logits; $p$ is the softmax probability of
 # the positive class, whatever the model predicts. The release also has the attributions of ten methods, the authors' bounds
-# and their scores, including those of long texts.
+# and their scores, including those of long texts. A model has the name of its encoder and of the data that it was fine-tuned on:
+# *BERT, Yelp* in a row of SST-2 is BERT, fine-tuned on Yelp, on texts of SST-2.
 
 # %%
 page.listing(
     edin_outputs.material(released.exact),
     "naopc_released_material",
     digits=1,
-    caption="Short texts: how many, words to remove, model outputs for their subsets, texts that the model calls positive (p > 0.5)",
+    caption="Short texts: their number, the words that can be removed, model outputs for all subsets of these, and texts that the model "
+    "calls positive (p > 0.5)",
 )
 
 # %%
 lengths = edin_tables.lengths()
 fig, alt = edin_figures.lengths(lengths)
-caption = "How many words the long texts have, as blanks separate them. Dashed: the mean."
+caption = "Words of the long texts, as blanks separate them. Dashed: the mean."
 page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
 # %% [markdown]
@@ -112,7 +114,7 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 # reaches. For long texts the outputs were not released, and both sides are the mean of the released bounds.
 
 # %%
-caption = "Means of bounds, words and seconds from the files, and ours, with the cause (short texts, exact search)"
+caption = "Means of bounds, words and seconds, from the files and ours"
 page.listing(
     edin_outputs.listed(released.bounds, edin_outputs.BOUND_LABELS),
     "naopc_released_bounds",
@@ -123,7 +125,7 @@ page.listing(
 # %%
 caption = (
     "Released upper bounds that no order reaches: the AOPC of the best order, the released bound, what the released beam search found, "
-    "and by how much the released bound is too high"
+    "and how much too high the released bound is"
 )
 page.listing(
     released.too_high,
@@ -134,7 +136,7 @@ page.listing(
 )
 
 # %%
-Markdown(edin_outputs.too_high_in_words(released))
+Markdown(f"{edin_outputs.agreement_in_words(released.bounds)}\n\n{edin_outputs.too_high_in_words(released)}")
 
 # %%
 fig, alt = edin_figures.limits(released.both_limits)
@@ -173,8 +175,8 @@ page.listing(
 clear = sum(gap.ours.p_above(edin_claims.APART) <= ALPHA for gap in gaps.values())
 furthest = max(gap.ours.point for gap in gaps.values())
 Markdown(
-    f"Taken two by two, {clear} of {len(gaps)} pairs of models have mean upper bounds that are clearly more than "
-    f"{edin_claims.APART:g} apart, the furthest by {furthest:.2f}.\n\n{edin_outputs.agreement_in_words(released.bounds)}"
+    f"{edin_outputs.places_in_words(one_score)} Of the {len(gaps)} pairs of models on a data set, {clear} have mean upper bounds that "
+    f"are clearly more than {edin_claims.APART:g} apart, the furthest by {furthest:.2f}."
 )
 
 # %% [markdown]
@@ -199,23 +201,23 @@ page.listing(
 page.listing(
     edin_outputs.listed(released.means, edin_outputs.SCORE_LABELS),
     "naopc_released_scores",
-    caption="Mean scores from the files that differ from ours: how many of those of a data set and score, with the cause and the "
-    "largest difference; the file has each of them",
+    caption="Mean scores that differ between the files and ours: how many of all means of a data set and score, why, and the largest "
+    "difference. The download has every mean",
     wide=edin_outputs.where_scores_differ(released.means),
 )
 
 # %% [markdown]
-# **Rows that are nearly one.** A row whose digits are those of another method may be that method. The released DeepLIFT is nearly
-# input × gradient: on a transformer the rules of the package that computes it concern few modules, and elsewhere it takes the plain
-# gradient ({doc}`soft_deviations`, D10).
+# **Methods with nearly the same scores.** Two methods whose means are nearly the same may be one method under two names. The released
+# DeepLIFT is nearly input × gradient: on a transformer the rules of the package that computes it concern few modules, and elsewhere it
+# takes the plain gradient ({doc}`soft_deviations`, D10).
 
 # %%
 nearest = edin_outputs.nearest_methods(released.means)
 page.listing(
     nearest,
     "naopc_rows_apart",
-    caption="The methods whose mean AOPC are nearest to each other, by the files: mean and largest distance over n pairs of a model and "
-    "a set of texts, under both scores",
+    caption="The methods whose mean AOPC are nearest to each other, from the files: mean and largest distance over n combinations of a "
+    "model, a set of texts and a score (comprehensiveness or sufficiency)",
     wide=edin_outputs.nearest_shown(nearest),
 )
 
@@ -263,8 +265,8 @@ Markdown(
 
 # %%
 caption = (
-    "Mean NAOPC of random attributions by model (comprehensiveness, short texts), which the claim says is zero; *published*: recomputed "
-    "from the released files."
+    "Mean NAOPC of random attributions by model (comprehensiveness, short texts), which the claim says is zero; dotted: what still counts "
+    "as zero. *Published*: recomputed from the released files."
 )
 page.plot(second, "naopc_released_claims_scores", only=["naopc_c05"], caption=caption)
 
@@ -276,8 +278,9 @@ page.curve(curve, "naopc_c05_curve", caption=caption)
 # ## Beam search
 #
 # **What was released.** How far the bounds of beams of width 1 to 50 are from the exact bounds of short texts, and how bounds
-# of 99 long texts grow with the width. The table of 192 numbers also has our own analysis of variants of the search, which the
-# verdict does not use.
+# of 99 long texts grow with the width. Results for widths other than 5 come from an older script; of these only the distance to the
+# exact bounds was released.
+# The table of 192 numbers also has an analysis of variants of the search that was made for this book; the verdict does not use it.
 #
 # **Our run.** The first two are from the released searches (of long texts: the first 99 of each data set in the authors' file, six
 # widths). The third is from our own searches. *Released* is as in the paper's code, where entries
@@ -286,9 +289,12 @@ page.curve(curve, "naopc_c05_curve", caption=caption)
 # the width until neither bound changes by more than 0.001.
 
 # %%
+Markdown(edin_outputs.widths_in_words(released))
+
+# %%
 caption = (
-    "Numbers about beams from the files and ours: errors of bounds and the share found exactly on short texts (our own count is a "
-    "sample, which matches if it is within two standard errors)"
+    "Errors of bounds and shares of bounds found exactly on short texts, by variant of the search: on a sample of 600 inputs (*files*) and "
+    "on all (*ours*). A number counts as the same if it is within two standard errors"
 )
 page.listing(
     edin_outputs.listed(released.widths, edin_outputs.BEAM_LABELS),
@@ -314,7 +320,7 @@ page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost
 fig, alt = edin_figures.widths(read_packed("limits_widths"))
 caption = (
     f"Upper and lower bounds of AOPC on {edin_outputs.fewest_long_texts()} long texts of each data set, by the width of the beam, as "
-    "released (boxes: quartiles; whiskers: 1.5 times their distance; single texts beyond are not drawn)."
+    "released (blue: upper bounds, orange: lower ones; boxes: quartiles; whiskers: 1.5 times their distance; single texts beyond are not drawn)."
 )
 page.figure(fig, "naopc_figure_beam_widths", alt=alt, caption=caption, data=edin_outputs.growing_limits())
 
@@ -327,9 +333,6 @@ claims = {
     "naopc_c03": edin_claims.correlations_with_beam(mean, published.table("naopc_review")),
 }
 page.verdicts(page.test(claims))
-
-# %%
-Markdown(edin_outputs.widths_in_words(released))
 
 # %% [markdown]
 # ## Rankings under AOPC and NAOPC
@@ -344,7 +347,7 @@ page.listing(
     edin_outputs.listed(released.taus, edin_outputs.TAU_LABELS),
     "naopc_released_taus",
     caption=edin_outputs.short_of_matching(
-        released.taus, "Agreements of rankings from the files and ours, with the cause (n methods, or pairs of models)"
+        released.taus, "Agreements of rankings, from the files and ours (n methods, or pairs of models)"
     ),
     wide=edin_outputs.without_match(released.taus, edin_outputs.TAU_LABELS),
 )
@@ -390,17 +393,16 @@ caption = (
 page.curve(flips, "naopc_c02_curve", caption=caption)
 
 # %% [markdown]
-# The two older ranking plots (`ranking_plot_comprehensiveness.pdf` and its twin) are panels of long texts: the script that drew
-# them, `reports/ranking_plot_long.py` before it joined its panels in one figure, saved one file for each data set and kind, and the
-# commit that adds the two files takes those away. Which data set they show the history does not say; the panels above have all
-# three.
+# The repository has two older ranking plots of long texts (`ranking_plot_comprehensiveness.pdf` and its twin). An earlier version of
+# `reports/ranking_plot_long.py` saved one file for each data set and score; the commit that adds these two removes the others.
+# We do not know which data set they show. The panels above have all three.
 #
 # ## Before and after normalising
 #
 # **What was released.** A script prints a table of explanations by model: means of AOPC and NAOPC over the short texts that a model
 # calls positive, on Yelp and on SST-2. A notebook (`notebooks/normalization_before_after.ipynb`) draws 160 such means of four
 # models as heat maps, bars and arrows. They are printed in its source, with two digits, and are of an earlier state of the results,
-# whose files are no longer in the repository. So no number has to agree.
+# whose files are no longer in the repository. So the numbers need not be the same.
 #
 # **Our run.** The same table with our scores and bounds, on the files as they are now.
 
@@ -435,7 +437,7 @@ page.listing(
 Markdown(edin_outputs.before_after_in_words(earlier))
 
 # %% [markdown]
-# **What normalising leaves apart.** Random attributions do not look at the model, so a score that compares models should be about the
+# **What normalising does not make equal.** Random attributions do not look at the model, so a score that compares models should be about the
 # same for all of them. NAOPC is not: 0 is the worst order and 1 the best, and where a random order is between them depends on the
 # model.
 
@@ -472,7 +474,7 @@ page.verdicts(page.test({"naopc_review": None, "naopc_figure_before_after": None
 # %% [markdown]
 # ## How much of this is a check of ours
 #
-# Where both sides are means of the same released values, agreement says that the sums are right, and no more.
+# Where both numbers are means of the same released values, that they are the same says that the sums are right, and no more.
 
 # %%
 counted_sides = released.shared_out()
@@ -480,7 +482,9 @@ page.quote("naopc_shares", counted_sides.iloc[-1].drop("table").astype(int).to_d
 page.listing(
     counted_sides,
     "naopc_shares",
-    caption="Numbers that are compared, how many of them agree, and how many are based on bounds or scores of our own",
+    caption="Numbers that were worked out twice, how many are the same to the last digit, and how many of them are based on bounds or "
+    "scores of our own",
+    wide=edin_outputs.shares_shown(counted_sides),
 )
 
 # %% [markdown]

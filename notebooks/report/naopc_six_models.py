@@ -29,28 +29,28 @@ if ran:
 page.in_short(lambda: edin_six.in_short(scores) if ran else NOT_RUN)
 
 # %% [markdown]
-# {doc}`naopc_released_outputs` goes through what Edin et al. {cite:p}`edin_2025` released without a model. Here their
-# experiment is run again from the models on: the six checkpoints that they name, on the very texts of their files (SST-2
-# {cite:p}`socher_2013` and Yelp {cite:p}`zhang_2015`, short and long; IMDB {cite:p}`maas_2011`, long), with their
+# {doc}`naopc_released_outputs` works with what Edin et al. {cite:p}`edin_2025` released, without a model. This page runs their
+# experiment again, starting from the models: the six checkpoints that they name, on the texts of their files (SST-2
+# {cite:p}`socher_2013` and Yelp {cite:p}`zhang_2015`, short and long; IMDB {cite:p}`maas_2011`, long), with
 # attributions as their code makes them, $p$ of the positive class, exact bounds for short texts and a beam of width 5 for
-# long ones. Texts and checkpoints come from the network, so that this page has numbers at the `paper` profile alone.
+# long ones. Texts and checkpoints come from the network, so only the `paper` profile has numbers here.
 #
-# Nine of the ten methods: DecompX needs a forward pass written again for every architecture. A beam looks here at the eight
-# most promising words of an entry and counts equal sets once, since the published search would take hundreds of GPU-hours
-# for IMDB. Everything runs in single precision, where the authors searched in half.
+# There are nine of the ten methods: DecompX needs a forward pass rewritten for every architecture. Our beam tries the eight
+# most promising words of an entry and counts equal sets once, because the published search would take hundreds of GPU-hours
+# for IMDB. Everything runs in single precision; the authors searched in half precision.
 
 # %% [markdown]
 # ## The same models, the same texts?
 #
-# A checkpoint of the hub may have been replaced, and a tokenizer may cut words otherwise. So first, text by text: $p$ of the
-# whole text beside the released one, the number of words that can be removed, and both bounds. `same_p` is the share of texts
-# whose two $p$ differ by less than 0.001, `same_words` that of texts with as many words; `p_apart` is the largest difference
-# of $p$, the other two are mean differences. The bounds of a long text come from two different searches.
+# A checkpoint on the hub may have been replaced, and another version of a tokenizer may split words differently. So we first compare,
+# text by text, $p$ of the whole text, the number of words that can be removed, and both bounds. `same_p` is the share of texts
+# whose two $p$ differ by less than 0.001, `same_words` that of texts with the same number of words; `p_apart` is the largest difference
+# of $p$, and `lower_apart` and `upper_apart` are mean differences of the bounds. The bounds of a long text come from two different searches.
 
 # %%
 if ran:
     agreed = edin_six.agreement(edin_six.beside_released(measured.frame))
-caption = "Texts with released values: how near ours are to them"
+caption = "Texts with released values: how near ours are to these"
 page.listing(agreed, "naopc_six_agreement", caption=caption, empty="None of these texts was released.") if ran else None
 
 # %% [markdown]
@@ -59,7 +59,7 @@ page.listing(agreed, "naopc_six_agreement", caption=caption, empty="None of thes
 # %%
 if ran:
     bounds = edin_six.with_ours(edin_claims.printed_bounds(), measured)
-caption = "Mean bounds of AOPC and the mean distance of the two, released and ours, with 95 % intervals over texts"
+caption = "Mean bounds of AOPC and the mean range between them, released and ours, with 95 % intervals over texts"
 page.listing(bounds, "naopc_six_bounds", caption=caption) if ran else None
 
 # %%
@@ -68,8 +68,8 @@ Markdown(edin_six.distances(bounds)) if ran else None
 # %% [markdown]
 # ## Scores
 #
-# "Sufficiency" is the paper's: AOPC of the ascending order, where a low value is good. A text without a range has no NAOPC
-# here and counts as 0 in the published means.
+# *Sufficiency* is the paper's: AOPC with the least important word first, where a low value is good. A text whose two bounds are equal has
+# no NAOPC here and counts as 0 in the released means.
 
 # %%
 caption = "Mean AOPC and NAOPC of nine methods, released and ours, with 95 % intervals over texts"
@@ -81,8 +81,8 @@ Markdown(edin_six.distances(scores)) if ran else None
 # %% [markdown]
 # ## A beam of width 5, or one that finds its own width?
 #
-# Long texts. The adaptive search doubles its width until neither bound moves by more than 0.001; it goes on from all sets that
-# the narrower beams have visited. `wider`: by how much the range between the bounds grows over that of the beam of width 5.
+# On long texts the adaptive search doubles its width until neither bound changes by more than 0.001; it continues from all sets that
+# the narrower beams have visited. `wider` is how much wider its range between the bounds is than that of the beam of width 5.
 
 # %%
 caption = "The adaptive search next to a beam of width 5: means over long texts, 95 % intervals in brackets"

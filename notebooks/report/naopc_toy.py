@@ -82,7 +82,7 @@ page.figure(fig, "naopc_figure_toy", alt=alt, caption=caption)
 # $$\mathrm{NAOPC}(r) = \frac{\mathrm{AOPC}(r) - \mathrm{AOPC}_\downarrow}{\mathrm{AOPC}_\uparrow - \mathrm{AOPC}_\downarrow}.$$ (eq-toy-naopc)
 #
 # Adding a constant to a model or multiplying it by a positive number moves AOPC and both bounds equally, so NAOPC stays
-# what it is. That is checked here on the steep line, halved and raised, for every order of its words:
+# what it is. We check this on the steep line, halved and raised by 0.3, for every order of its words:
 
 # %%
 Markdown(edin_toy.change_by_scaling(small))
@@ -131,8 +131,8 @@ Markdown(edin_toy.change_by_scaling(small))
 page.listing(
     edin_toy.compared(small),
     "naopc_toy_bounds",
-    caption="Bounds of the five models by formula and by search (`exact_bounds`), and means over all orders. Every order "
-    "was tried, so there is nothing to estimate and no interval",
+    caption="Bounds of AOPC of the five models by formula and by search (`exact_bounds`), mean AOPC and NAOPC over all orders, and the "
+    "models' answers to the whole text and to no words. Every order was tried, so there is nothing to estimate and no interval",
 )
 
 # %%
@@ -158,7 +158,7 @@ page.verdicts(page.test({"naopc_figure_toy": None}))
 orders = edin_toy.naopc_of_orders(small)
 n = len(small["steep line"].orders)
 fig, alt = edin_toy.every_order(small)
-caption = f"NAOPC of the {n} orders, and what a random order gets on average."
+caption = f"NAOPC of the {n} orders (many of them coincide), and what a random order gets on average."
 page.figure(fig, "naopc_toy_orders", alt=alt, caption=caption, data=orders)
 
 # %% [markdown]

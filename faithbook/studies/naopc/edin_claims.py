@@ -37,7 +37,9 @@ from faithbook.studies.naopc.edin_tables import (
 )
 
 OFF = 0.02
+"""A bound that is further from the exact one is off."""
 APART = 0.05
+"""Mean upper bounds of two models that are further apart differ by more than the smallest effect of interest."""
 Mean = Callable[..., Comparison]
 COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
 
@@ -56,7 +58,8 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def outside_values(units: pd.DataFrame) -> pd.DataFrame:
-    """`outside` for the models of the values that `naopc_released` keeps: apart, for it is of long texts too."""
+    """`outside` for the models of the values that `naopc_released` keeps: a table of its own, as it is of long texts
+    too."""
     limits = released_limits()
     return outside(limits[limits.model.isin(units.model.unique())])
 
@@ -66,8 +69,8 @@ def by_beam(scored: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
     aopc = scored[scored["metric"].str.startswith("aopc")]
     limits = beam[["dataset", "model", "id", "lower", "upper"]].astype({"id": str})
     both = aopc.merge(limits, on=["dataset", "model", "id"], validate="many_to_one")
-    span = (both.upper - both.lower).where(both.upper > both.lower)
-    naopc = ((both.value - both.lower) / span).clip(0, 1)
+    span = (both["upper"] - both["lower"]).where(both["upper"] > both["lower"])
+    naopc = ((both["value"] - both["lower"]) / span).clip(0, 1)
     return both.assign(value=naopc, metric="n" + both["metric"] + "_beam")[COLUMNS]
 
 
@@ -75,8 +78,8 @@ def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
     """For every exact limit of ours whether that of the released beam of width 5 is off by more than .02."""
     beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "beam").astype({"id": str})
     both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
-    off = ((both.value - both.beam).abs() > OFF).astype(float)
-    return both.assign(value=off, metric="off_" + both["metric"])[COLUMNS]
+    distance = (both["value"] - both["beam"]).abs()
+    return both.assign(value=(distance > OFF).astype(float), metric="off_" + both["metric"])[COLUMNS]
 
 
 MOMENTS = ("x", "y", "xx", "yy", "xy")
@@ -107,14 +110,15 @@ def correlated(mean: Mean, bound: str, published: float, **labels: object) -> Co
 
 def outside(limits: pd.DataFrame) -> pd.DataFrame:
     """Of every text and model the share of released NAOPC outside [0, 1]; long texts have ids of their own."""
-    by = scored_by(limits)
+    used = scored_by(limits)
     cells = released_cells().rename(columns={"aopc": "value"})
-    cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
-    naopc = normalised(cells, by, aopc="value")
-    keys = ["dataset", "length", "model", "id"]
-    texts = cells.assign(value=beyond(naopc)).groupby(keys)["value"].mean().reset_index()
-    name = texts.id.astype(str).where(texts.length == "short", "long-" + texts.id.astype(str))
-    return texts.assign(id=name, cluster=texts.dataset + " " + name, method="none", metric="outside")[COLUMNS]
+    cells = cells[cells["model"].isin(used["model"].unique())].reset_index(drop=True)
+    naopc = normalised(cells, used, aopc="value")
+    texts = cells.assign(value=beyond(naopc)).groupby(CELL)["value"].mean().reset_index()
+    # Ids of short and of long texts both count from 0.
+    ids = texts["id"].astype(str)
+    ids = ids.where(texts["length"] == "short", "long-" + ids)
+    return texts.assign(id=ids, cluster=texts["dataset"] + " " + ids, method="none", metric="outside")[COLUMNS]
 
 
 def published_values() -> pd.DataFrame:
@@ -129,12 +133,10 @@ def moved(
 ) -> Comparison:
     """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
     `naopc`: which one is the normalised score of a kind."""
-    means = [
-        mean(score.format(kind), method=method, model=model, **labels)
-        for score in ("aopc_{}", naopc)
-        for method in methods
-        for model in models
-    ]
+    means = []
+    for score in ("aopc_{}", naopc):
+        for method in methods:
+            means += [mean(score.format(kind), method=method, model=model, **labels) for model in models]
     return combined(partial(unlike, models=len(models)), means)
 
 
@@ -148,9 +150,14 @@ def places(
 ) -> Comparison:
     """naopc_c07: the standard deviation over models of the place of one AOPC, the mean over all models and methods,
     between the mean limits of each model (`place_of`). `mean`: of a metric over cells with labels."""
-    of_models = [mean(end, model=model, **labels) for end in ("lower", "upper") for model in models]
-    one = [mean(f"aopc_{kind}", method=list(methods), model=list(models), **labels)]
-    return combined(lambda values: place_of(values, len(models)).std(axis=-1), [*of_models, *one])
+    lower = [mean("lower", model=model, **labels) for model in models]
+    upper = [mean("upper", model=model, **labels) for model in models]
+    score = mean(f"aopc_{kind}", method=list(methods), model=list(models), **labels)
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        return np.asarray(place_of(values, len(models)).std(axis=-1))
+
+    return combined(spread, [*lower, *upper, score])
 
 
 def place_of(values: np.ndarray, models: int) -> np.ndarray:
@@ -170,10 +177,13 @@ def unlike(values: np.ndarray, models: int) -> np.ndarray:
 
     `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.
     """
-    plain, scaled = np.split(values.reshape((*values.shape[:-1], -1, models)), 2, axis=-2)
-    plain, scaled = (x - x.mean(axis=-1, keepdims=True) for x in (plain, scaled))
+    by_method = values.reshape((*values.shape[:-1], -1, models))
+    plain, scaled = np.split(by_method, 2, axis=-2)
+    plain = plain - plain.mean(axis=-1, keepdims=True)
+    scaled = scaled - scaled.mean(axis=-1, keepdims=True)
     norm = np.sqrt((plain**2).sum(axis=-1) * (scaled**2).sum(axis=-1))
-    return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))
+    correlation = (plain * scaled).sum(axis=-1) / norm
+    return np.asarray(1 - correlation.mean(axis=-1))
 
 
 # ------------------------------------------------------------------------------------------------------ released means
@@ -212,41 +222,40 @@ def gaps_between_models(mean: Mean, models: Sequence[str]) -> dict[str, Comparis
 
 def deviations_of_upper(mean: Mean, models: Sequence[str]) -> dict[str, Comparison]:
     """naopc_c01: how far apart the models' mean upper bounds are, on each data set."""
-    return {
-        f"deviation of upper bounds over models, {SETS[dataset]}": between_models(
-            [mean("upper", dataset=dataset, model=model) for model in models]
-        )
-        for dataset in SHORT
-    }
+    deviations = {}
+    for dataset in SHORT:
+        bounds = [mean("upper", dataset=dataset, model=model) for model in models]
+        deviations[f"deviation of upper bounds over models, {SETS[dataset]}"] = between_models(bounds)
+    return deviations
 
 
 def deviations_of_place(mean: Mean, methods: Sequence[str], models: Sequence[str]) -> dict[str, Comparison]:
     """naopc_c07: how far apart the places of one AOPC between the models' limits are, on each data set."""
-    return {
-        f"deviation of the place of one AOPC over models, {SETS[dataset]}": places(
-            mean, methods, models, dataset=dataset
-        )
-        for dataset in SHORT
-    }
+    deviations = {}
+    for dataset in SHORT:
+        part = f"deviation of the place of one AOPC over models, {SETS[dataset]}"
+        deviations[part] = places(mean, methods, models, dataset=dataset)
+    return deviations
 
 
 def random_by_model(
     mean: Mean, models: Sequence[str], kind: str = KINDS[0], naopc: str = "naopc_{}", **labels: object
 ) -> dict[str, Comparison]:
     """naopc_c05: NAOPC of random attributions, by model."""
-    return {
-        f"random, {label(model)}": mean(naopc.format(kind), method="random", model=model, **labels) for model in models
-    }
+    means = {}
+    for model in models:
+        means[f"random, {label(model)}"] = mean(naopc.format(kind), method="random", model=model, **labels)
+    return means
 
 
 def random_variants(mean: Mean, models: Sequence[str]) -> dict[tuple[str, str, str], dict[str, Comparison]]:
     """naopc_c05 by data sets, kind and bounds."""
-    return {
-        (texts, kind, bounds): random_by_model(mean, models, kind, naopc, dataset=datasets)
-        for bounds, naopc in BOUNDS.items()
-        for texts, datasets in DATASETS.items()
-        for kind in KINDS
-    }
+    variants = {}
+    for bounds, naopc in BOUNDS.items():
+        for texts, datasets in DATASETS.items():
+            for kind in KINDS:
+                variants[texts, kind, bounds] = random_by_model(mean, models, kind, naopc, dataset=datasets)
+    return variants
 
 
 def moved_variants(
@@ -256,22 +265,29 @@ def moved_variants(
     variants = {}
     for bounds, naopc in BOUNDS.items():
         for texts, datasets in DATASETS.items():
-            variants[texts, bounds] = {
-                f"{kind}, {SETS[dataset]}": moved(mean, kind, methods, models, naopc, dataset=[dataset])
-                for kind in KINDS
-                for dataset in datasets
-            }
+            parts = {}
+            for kind in KINDS:
+                for dataset in datasets:
+                    part = moved(mean, kind, methods, models, naopc, dataset=[dataset])
+                    parts[f"{kind}, {SETS[dataset]}"] = part
+            variants[texts, bounds] = parts
     return variants
 
 
 def shares_outside(outside: Callable[[str], Comparison], models: Sequence[str]) -> dict[str, SameNumber]:
     """naopc_c04: the share of each model's released values outside [0, 1], next to 0."""
-    return {f"share outside, {label(model)}": SameNumber(float(outside(model).ours.point), "0") for model in models}
+    shares = {}
+    for model in models:
+        share = float(outside(model).ours.point)
+        shares[f"share outside, {label(model)}"] = SameNumber(share, "0")
+    return shares
 
 
 def correlations_with_beam(mean: Mean, review: pd.DataFrame) -> dict[str, Comparison]:
     """naopc_c03: correlation of our exact bounds with those of the released beam of width 5, next to the statement of
     the review page (`review`: its table)."""
     stated = review[review["statistic"] == "pearson_beam_vs_exact"].set_index("metric")["value"]
-    bounds = {"upper": stated["comprehensiveness"], "lower": stated["sufficiency"]}
-    return {f"correlation of the {bound} bounds": correlated(mean, bound, value) for bound, value in bounds.items()}
+    return {
+        "correlation of the upper bounds": correlated(mean, "upper", stated["comprehensiveness"]),
+        "correlation of the lower bounds": correlated(mean, "lower", stated["sufficiency"]),
+    }

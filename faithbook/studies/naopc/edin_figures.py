@@ -4,10 +4,12 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label, labels, short
@@ -19,8 +21,9 @@ from faithbook.text import joined
 
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
+"""The marker of each kind of search."""
 Together = Sequence[tuple[Sequence[str], Sequence[str]]]
-"""Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
+"""Models that were measured on the same data sets, and these (`edin_bounds.together`)."""
 
 
 def short_name(method: str) -> str:
@@ -37,7 +40,7 @@ def lengths(words: pd.DataFrame) -> Drawn:
     fig, axes = plt.subplots(1, 3, figsize=(9, 2.8))
     clauses = []
     for ax, dataset in zip(axes, LONG, strict=True):
-        part = words[words.dataset == dataset].words
+        part = words[words["dataset"] == dataset]["words"]
         ax.hist(part, bins=50, color=OURS)
         ax.axvline(part.mean(), color="black", ls="--", lw=1.2)
         ax.set_title(f"{SETS[dataset]} (n = {len(part)})")
@@ -54,27 +57,29 @@ def limits(both: pd.DataFrame) -> Drawn:
     for line, dataset in zip(axes, SHORT, strict=True):
         for ax, bound in zip(line, ("upper", "lower"), strict=True):
             for model, colour in zip(MODELS, PALETTE, strict=False):
-                part = both[(both.dataset == dataset) & (both.model == model)]
+                part = both[(both["dataset"] == dataset) & (both["model"] == model)]
                 ax.hist(part[bound], edges, histtype="step", color=colour, lw=1.6, label=NAMES[model])
                 ax.hist(part[f"{bound}_released"], edges, histtype="step", color=colour, lw=1, ls=":")
             ax.set_title(f"{SETS[dataset]}, {bound} bound")
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True))  # texts are counted
     for ax in axes[-1]:
         ax.set_xlabel("AOPC")
     for ax in axes[:, 0]:
         ax.set_ylabel("texts")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
     means = both.groupby("model")[["lower", "upper"]].mean()
-    mean_ends = "; ".join(
-        f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index
-    )
-    alt = f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {mean_ends}."
-    return fig, alt
+    clauses = []
+    for model in [name for name in MODELS if name in means.index]:
+        lower, upper = means.loc[model, ["lower", "upper"]]
+        clauses.append(f"{NAMES[model]} {lower:.2f} to {upper:.2f}")
+    alt = "Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: "
+    return fig, f"{alt}{'; '.join(clauses)}."
 
 
 def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
     """Means by method, ours and those of the files: one panel per kind of score."""
-    tidy = pd.concat([compared(pairs, kind=kind) for kind, pairs in panels.items()])
-    names = {method: short_name(method) for method in tidy["row"]} | {"published": "in the files"}
+    tidy = pd.concat([compared(means, kind=kind) for kind, means in panels.items()])
+    names = labels() | {"published": "in the files"}
     layout = Layout(panel="kind", series="series", names=names)
     return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
 
@@ -83,9 +88,16 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
     """Mean error of both bounds against rows (search, rows, upper_error, lower_error)."""
     errors = {"upper_error": "upper bound", "lower_error": "lower bound"}
     tidy = cost.melt(["search", "rows"], list(errors), "bound", "estimate")
-    looks = dict(zip([*SEARCHES, "exact"], zip(PALETTE, [*SEARCHES.values(), "*"], strict=False), strict=True))
-    layout = Layout(panel="bound", series="search", names=errors, looks=looks)
-    return line_plot(tidy, "model outputs needed, mean", "mean error", x="rows", layout=layout)
+    layout = Layout(panel="bound", series="search", names=errors, looks=_looks_of_searches())
+    return line_plot(tidy, "model outputs needed per text, mean", "mean error", x="rows", layout=layout)
+
+
+def _looks_of_searches() -> dict[str, tuple[str, str]]:
+    """Colour and marker of each kind of search, the same in both figures of their costs."""
+    looks = {}
+    for (kind, marker), colour in zip((SEARCHES | {"exact": "*"}).items(), PALETTE, strict=False):
+        looks[kind] = (colour, marker)
+    return looks
 
 
 def trade_off(cost: pd.DataFrame) -> Drawn:
@@ -93,10 +105,7 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     estimate, low, high)."""
     drawn = cost[cost["kind"] != "exact"]
     drawn = drawn.assign(panel=drawn["classifier"].map(label) + ", " + drawn["words"].astype(str) + " words")
-    looks = {}
-    for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
-        looks[kind] = (colour, marker)
-    layout = Layout(panel="panel", series="kind", columns=3, looks=looks, mark=0.005, width=9.5)
+    layout = Layout(panel="panel", series="kind", columns=3, looks=_looks_of_searches(), mark=0.005, width=9.5)
     fig, alt = line_plot(
         drawn, "distinct forward passes per text", "mean error", x="rows", layout=layout, bars=True, log=True
     )
@@ -111,87 +120,107 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
 def widths(limits: pd.DataFrame) -> Drawn:
     """Box plots of both limits of long texts by the width of the beam (dataset, model, width, lower, upper): one
     row for each model, one column for each data set."""
-    models = [model for model in MODELS if model in set(limits.model)]
-    fig, axes = plt.subplots(len(models), len(LONG), figsize=(8.5, 1.9 * len(models)), sharex=True, sharey=True)
-    tried = sorted(limits.width.unique().tolist())
-    for row, model in zip(np.atleast_2d(axes), models, strict=True):
+    models = [model for model in MODELS if model in set(limits["model"])]
+    widths_tried = sorted(limits["width"].unique().tolist())
+    size = (8.5, 1.9 * len(models))
+    fig, axes = plt.subplots(len(models), len(LONG), figsize=size, sharex=True, sharey=True, squeeze=False)
+    for row, model in zip(axes, models, strict=True):
         for ax, dataset in zip(row, LONG, strict=True):
-            part = limits[(limits.model == model) & (limits.dataset == dataset)]
-            for bound, colour, shift in (("upper", OURS, -0.18), ("lower", PALETTE[1], 0.18)):
-                values = [part[part.width == width][bound].to_numpy() for width in tried]
-                boxes = ax.boxplot(
-                    values,
-                    positions=np.arange(len(tried)) + shift,
-                    widths=0.3,
-                    showfliers=False,
-                    patch_artist=True,
-                    medianprops={"color": "black"},
-                )
-                for box in boxes["boxes"]:
-                    box.set_facecolor(colour)
-            ax.set_xticks(range(len(tried)), [str(width) for width in tried])
+            part = limits[(limits["model"] == model) & (limits["dataset"] == dataset)]
+            _boxes(ax, part, "upper", widths_tried, colour=OURS, shift=-0.18)
+            _boxes(ax, part, "lower", widths_tried, colour=PALETTE[1], shift=0.18)
+            ax.set_xticks(range(len(widths_tried)), [str(width) for width in widths_tried])
             ax.grid(visible=False, axis="x")
         row[0].set_ylabel(f"{NAMES[model]}\nAOPC", fontsize="small")
-    for ax, dataset in zip(np.atleast_2d(axes)[0], LONG, strict=True):
+    for ax, dataset in zip(axes[0], LONG, strict=True):
         ax.set_title(SETS[dataset])
-    for ax in np.atleast_2d(axes)[-1]:
+    for ax in axes[-1]:
         ax.set_xlabel("width of the beam")
-    ends = limits[limits.width.isin((tried[0], tried[-1]))].groupby(["dataset", "width"])[["upper", "lower"]].median()
-    words = "; ".join(
-        f"{SETS[dataset]} upper {ends.upper[dataset, tried[0]]:.3f} and {ends.upper[dataset, tried[-1]]:.3f}, "
-        f"lower {ends.lower[dataset, tried[0]]:.3f} and {ends.lower[dataset, tried[-1]]:.3f}"
-        for dataset in LONG
-    )
+
+    first, last = widths_tried[0], widths_tried[-1]
+    medians = limits.groupby(["dataset", "width"])[["upper", "lower"]].median()
+    clauses = []
+    for dataset in LONG:
+        narrow, wide = medians.loc[(dataset, first)], medians.loc[(dataset, last)]
+        clauses.append(
+            f"{SETS[dataset]} upper {narrow['upper']:.3f} and {wide['upper']:.3f}, "
+            f"lower {narrow['lower']:.3f} and {wide['lower']:.3f}"
+        )
     return fig, (
         f"Box plots of the upper (blue) and lower bound of AOPC by the width of the beam, {len(models)} models by "
-        f"{len(LONG)} data sets. Medians over models and texts at width {tried[0]} and {tried[-1]}: {words}."
+        f"{len(LONG)} data sets. Medians over models and texts at width {first} and {last}: {'; '.join(clauses)}."
     )
+
+
+def _boxes(ax: Any, part: pd.DataFrame, bound: str, widths: Sequence[int], *, colour: str, shift: float) -> None:
+    """Box plots of a bound, one for each width of the beam, a little beside its place."""
+    values = [part[part["width"] == width][bound].to_numpy() for width in widths]
+    boxes = ax.boxplot(
+        values,
+        positions=np.arange(len(widths)) + shift,
+        widths=0.3,
+        showfliers=False,
+        patch_artist=True,
+        medianprops={"color": "black"},
+    )
+    for box in boxes["boxes"]:
+        box.set_facecolor(colour)
 
 
 def before_after(means: pd.DataFrame) -> Drawn:
     """Heat maps of mean scores by method and model before and after normalising (`edin_tables.explanations`)."""
-    panels = [
-        (f"{score}_{kind}", f"{kind}, {words}")
-        for kind in ("comprehensiveness", "sufficiency")
-        for score, words in (("aopc", "AOPC"), ("naopc", "NAOPC"))
-    ]
+    panels = {
+        "aopc_comprehensiveness": "AOPC, comprehensiveness",
+        "naopc_comprehensiveness": "NAOPC, comprehensiveness",
+        "aopc_sufficiency": "AOPC, sufficiency",
+        "naopc_sufficiency": "NAOPC, sufficiency",
+    }
     fig, axes = plt.subplots(2, 2, figsize=(9, 8), sharex=True, sharey=True)
-    spread = []
-    for ax, (column, title) in zip(axes.flat, panels, strict=True):
+    clauses = []
+    for ax, (column, title) in zip(axes.flat, panels.items(), strict=True):
         wide = means.pivot(index="method", columns="model", values=column)
         wide = wide[[model for model in MODELS if model in wide]]
         ax.imshow(wide.to_numpy(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
-        for (i, j), value in np.ndenumerate(wide.to_numpy()):
-            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k")
-        ax.set_xticks(range(wide.shape[1]), [NAMES[str(model)] for model in wide], rotation=35, ha="right", fontsize=7)
-        ax.set_yticks(range(wide.shape[0]), [short_name(method) for method in wide.index], fontsize=7)
+        for (row, place), value in np.ndenumerate(wide.to_numpy()):
+            colour = "k"
+            if value < 0.6:  # on the dark end of the map
+                colour = "w"
+            ax.text(place, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+        models = [NAMES[str(model)] for model in wide]
+        ax.set_xticks(range(len(models)), models, rotation=35, ha="right", fontsize=8)
+        ax.set_yticks(range(len(wide)), [short_name(str(method)) for method in wide.index], fontsize=8)
         ax.grid(visible=False)
         ax.set_title(title, fontsize="small")
         by_model = wide.mean()
-        spread.append(f"{title}: means of models from {by_model.min():.2f} to {by_model.max():.2f}")
-    return fig, f"Four heat maps of methods by models. {'; '.join(spread)}."
+        clauses.append(f"{title}: means of models from {by_model.min():.2f} to {by_model.max():.2f}")
+    return fig, f"Four heat maps of methods by models. {'; '.join(clauses)}."
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
     """Slope charts of ranks (index model, method; a column a score), one panel each."""
-    fig, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(8.5, 3.8 * -(-len(panels) // 2)))
+    lines = -(-len(panels) // 2)  # of two panels each, rounded up
+    fig, axes = plt.subplots(lines, 2, figsize=(9.5, 4.2 * lines))
     for ax, (title, ranks) in zip(axes.T.flat, panels.items(), strict=True):
         for (model, method), line in zip(ranks.index.tolist(), ranks.to_numpy(), strict=True):
             ax.plot(range(len(line)), line, "o-", color=PALETTE[list(MODELS).index(model)], lw=1.5, ms=3)
-            ax.text(len(line) - 0.95, line[-1], short_name(method), va="center", fontsize=5)
+            ax.text(len(line) - 0.95, line[-1], short_name(method), va="center", fontsize=8)
         ax.set_xticks(range(ranks.shape[1]), ranks.columns, fontsize="small")
         ax.set_xlim(-0.2, ranks.shape[1] - 0.4)
+        ax.set_yticks([1, *range(5, len(ranks), 5), len(ranks)])
         ax.invert_yaxis()
         ax.grid(visible=False, axis="x")
         ax.set_title(title, fontsize="small")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("rank")
     for model, colour in zip(MODELS, PALETTE, strict=False):
         axes[0, 0].plot([], [], "o-", color=colour, label=NAMES[model])
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
-    changed = "; ".join(
-        f"{title}: {int((r.iloc[:, 0] != r.iloc[:, 1]).sum())} of {len(r)}" for title, r in panels.items()
-    )
-    alt = f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}."
-    return fig, alt
+    changed = []
+    for title, ranks in panels.items():
+        moved = int((ranks.iloc[:, 0] != ranks.iloc[:, 1]).sum())
+        changed.append(f"{title}: {moved} of {len(ranks)}")
+    alt = "Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: "
+    return fig, f"{alt}{'; '.join(changed)}."
 
 
 # ------------------------------------------------------------------------------------------------------ models of ours

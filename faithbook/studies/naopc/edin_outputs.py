@@ -1,19 +1,20 @@
 """What `naopc_released_outputs` shows: the released values with what we compute of them, their tables side by side, and
-in words how many numbers of the files are ours too.
+in words how many numbers are the same in both.
 
     released = Recomputed.of(exact, beams, scores)
     released.bounds                           # the published means of bounds with ours, match and cause
-    agreement_in_words(released.bounds)       # how many agree, and why the others do not
+    agreement_in_words(released.bounds)       # how many are the same, and why the others are not
 
-`exact` are our limits of short texts (dataset, model, id, words, p_full, lower, upper); a row is
-one text under one model.
+`exact` are our limits of short texts (dataset, model, id, words, p_full, lower, upper); a row is one text under one
+model. What is called a *limit* here is a *bound* on the page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 from typing import Self
 
 import pandas as pd
@@ -26,7 +27,6 @@ from faithbook.stats.agreement import tau_b
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.naopc import edin_tables
 from faithbook.studies.naopc.edin_claims import Mean
-from faithbook.studies.naopc.edin_figures import short_name
 from faithbook.studies.naopc.edin_released import LONG, SETS, SHORT, read_packed
 from faithbook.studies.naopc.edin_tables import KINDS
 from faithbook.text import joined
@@ -170,32 +170,34 @@ class Recomputed:
     def largest_difference(self, bound: str) -> dict[str, SameNumber]:
         """The largest difference between a released bound and ours, by data set and model, next to 0."""
         both = self.both_limits
-        gap = (both[bound] - both[f"{bound}_released"]).abs().groupby([both["dataset"], both["model"]]).max()
-        return {
-            f"largest difference, {SETS[dataset]} by {label(model)}": SameNumber(gap[dataset, model], "0.0000")
-            for dataset, model in gap.index
-        }
+        gap = (both[bound] - both[f"{bound}_released"]).abs()
+        largest = gap.groupby([both["dataset"], both["model"]]).max()
+        numbers = {}
+        for dataset, model in largest.index:
+            part = f"largest difference, {SETS[dataset]} by {label(model)}"
+            numbers[part] = SameNumber(largest[dataset, model], "0.0000")
+        return numbers
 
     def ranks(self, dataset: str, length: str, kind: str) -> pd.DataFrame:
         """Ranks of pairs of a model and a method under AOPC and under NAOPC by each kind of bounds, with our scores and
         bounds (`edin_tables.ranks`)."""
         cells = self.cells_with_p
         part = cells[(cells["dataset"] == dataset) & (cells["length"] == length)]
-        by = {"exact": self.own_limits, "beam": self.beam_limits}
-        if length == "long":  # there are no exact ones
-            by.pop("exact")
-        naopc = {name: edin_tables.normalised(part, limits, no_range=0.0) for name, limits in by.items()}
-        return edin_tables.ranks(part, kind, AOPC=part["aopc"], **naopc)
+        scores = {"AOPC": part["aopc"]}
+        if length == "short":  # exact bounds of long texts are not known
+            scores["exact"] = edin_tables.normalised(part, self.own_limits, no_range=0.0)
+        scores["beam"] = edin_tables.normalised(part, self.beam_limits, no_range=0.0)
+        return edin_tables.ranks(part, kind, **scores)
 
     def released_ranks(self, dataset: str, kind: str) -> pd.DataFrame:
         """The same ranks of short texts by the released scores and bounds."""
         cells = self.cells_with_p
         part = cells[(cells["dataset"] == dataset) & (cells["length"] == "short")]
-        by = {"exact": edin_tables.scored_by(self.limits), "beam": self.beam_limits}
-        naopc = {
-            name: edin_tables.normalised(part, limits, no_range=0.0, aopc="aopc_files") for name, limits in by.items()
-        }
-        return edin_tables.ranks(part, kind, AOPC=part["aopc_files"], **naopc)
+        exact = edin_tables.scored_by(self.limits)
+        scores = {"AOPC": part["aopc_files"]}
+        scores["exact"] = edin_tables.normalised(part, exact, no_range=0.0, aopc="aopc_files")
+        scores["beam"] = edin_tables.normalised(part, self.beam_limits, no_range=0.0, aopc="aopc_files")
+        return edin_tables.ranks(part, kind, **scores)
 
     def panels(self) -> dict[str, pd.DataFrame]:
         """`ranks` of all data sets, lengths and kinds, by the title of their panel."""
@@ -208,12 +210,17 @@ class Recomputed:
 
     def ranks_again(self, dataset: str, kind: str) -> dict[str, SameNumber]:
         """Each rank of a panel of short texts, ours next to that by the released scores and bounds."""
-        ours, released = self.ranks(dataset, "short", kind), self.released_ranks(dataset, kind)
+        ours = self.ranks(dataset, "short", kind)
+        released = self.released_ranks(dataset, kind)
+        # Only exact limits were searched from 0, so only ranks by these can differ for that reason.
+        causes = {"exact": edin_tables.FLOOR}
         numbers = {}
-        for (model, method), *ranks in ours.join(released.add_suffix("_released")).itertuples():
-            for score, rank, printed in zip(ours, ranks, ranks[len(ours.columns) :], strict=False):
-                cause = edin_tables.FLOOR if score == "exact" else ""
-                numbers[f"{label(model)}, {method}, {score}"] = SameNumber(rank, f"{printed:.0f}", cause=cause)
+        for model, method in ours.index:
+            for score in ours.columns:
+                rank = ours.loc[(model, method), score]
+                printed = f"{released.loc[(model, method), score]:.0f}"
+                part = f"{label(model)}, {method}, {score}"
+                numbers[part] = SameNumber(rank, printed, cause=causes.get(score, ""))
         return numbers
 
     def numbers_ranked(self, kind: str = "") -> dict[str, SameNumber]:
@@ -229,10 +236,10 @@ class Recomputed:
     def explanations(self) -> pd.DataFrame:
         """Mean AOPC and NAOPC by explanation and model, of texts called positive, on both data sets of short texts
         (`edin_tables.explanations`)."""
-        tables = [
-            edin_tables.explanations(self.cells_with_p, self.own_limits, dataset).assign(dataset=dataset)
-            for dataset in SHORT
-        ]
+        tables = []
+        for dataset in SHORT:
+            of_dataset = edin_tables.explanations(self.cells_with_p, self.own_limits, dataset)
+            tables.append(of_dataset.assign(dataset=dataset))
         table = pd.concat(tables, ignore_index=True)
         scores = [name for name in table if "aopc" in str(name)]
         return table[["dataset", "method", "model", "n", *scores]]
@@ -259,8 +266,9 @@ def short_texts(exact: pd.DataFrame) -> str:
     >>> short_texts(pd.DataFrame({"dataset": ["sst2", "sst2", "yelp"], "id": [0, 1, 0]}))
     '2 texts of SST-2 and 1 of Yelp'
     """
-    (first, n), *rest = exact.groupby("dataset", sort=False)["id"].nunique().items()
-    return joined([f"{n} texts of {label(str(first))}", *(f"{n} of {label(str(name))}" for name, n in rest)])
+    numbers = exact.groupby("dataset", sort=False)["id"].nunique()
+    counted = [f"{n} of {label(str(name))}" for name, n in numbers.items()]
+    return joined(counted).replace(" of", " texts of", 1)
 
 
 def texts_left_out(exact: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -314,21 +322,15 @@ def where_scores_differ(table: pd.DataFrame) -> pd.DataFrame:
     known = known.assign(gap=(known["ours"] - known["value"]).abs())
     keys = ["dataset", "length", "metric"]
     compared = known.groupby(keys, sort=False).size().to_dict()
+    differing = known[~known["match"].astype(bool)]
     rows = []
-    for (dataset, length, metric, cause), part in known[~known["match"].astype(bool)].groupby(
-        [*keys, "cause"], sort=False
-    ):
-        rows.append(
-            {
-                "dataset": in_a_word(dataset),
-                "texts": length,
-                "score": in_a_word(metric),
-                "cause": short_cause(str(cause)),
-                "differ": len(part),
-                "of": compared[dataset, length, metric],
-                "largest difference": rounded(part["gap"].max(), 4),
-            }
-        )
+    for (dataset, length, metric, cause), part in differing.groupby([*keys, "cause"], sort=False):
+        row: dict[str, object] = {"dataset": in_a_word(dataset), "texts": length, "score": in_a_word(metric)}
+        row["cause"] = short_cause(str(cause))
+        row["differ"] = len(part)
+        row["of"] = compared[dataset, length, metric]
+        row["largest difference"] = rounded(part["gap"].max(), 4)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -352,42 +354,59 @@ def short_cause(cause: str) -> str:
 
 
 def agreement_in_words(table: pd.DataFrame, *, within: float | None = None) -> str:
-    """How many numbers of a compared table are those of the files, and why the others differ; `within`: a tolerance
-    instead of half the last printed digit."""
-    known = table[table.ours.notna()]
+    """How many numbers of a compared table are the same as in the files, and why the others differ; `within`: a
+    tolerance instead of half the last printed digit."""
+    known = table[table["ours"].notna()]
     off = edin_tables.differences(table, within=within)
-    same = len(known) - off.numbers.sum()
-    released = int((~known.own).sum())
-    text = (
-        f"{same:,} of {len(known):,} numbers are those of the files; {released:,} of all are means of released "
-        "values on both sides."
-    )
+    same = len(known) - off["numbers"].sum()
+    released = int((~known["own"]).sum())
+    text = f"{same:,} of {len(known):,} numbers are the same in the files and ours"
+    if released:
+        text += f" ({released:,} of the {len(known):,} are means of released values in both)"
     if off.empty:
-        return text
-    shown = off.assign(cause=off.cause.map(short_cause))
+        return f"{text}."
+    shown = off.assign(cause=off["cause"].map(short_cause))
     shown["at most apart"] = [rounded(gap, 4) for gap in off["at most apart"]]
-    return f"{text} The others, by cause:\n\n{pipe_table(shown)}"
+    return f"{text}. Those that differ, by cause:\n\n{pipe_table(shown)}"
 
 
 def short_of_matching(table: pd.DataFrame, caption: str) -> str:
-    """The caption of a compared table whose rows without a match are shown."""
-    differing = table[table["match"].eq(False)]
-    return f"{caption}: the {len(differing)} of {len(table):,} without a match; the file has all"
+    """The caption of a compared table of which a page shows the rows that differ."""
+    differing = int(table["match"].eq(False).sum())
+    return f"{caption}. Shown are the {differing} of {len(table):,} numbers that differ; the download has all"
 
 
 def in_short(released: Recomputed) -> str:
-    """The result of the page in three sentences."""
+    """The result of the page: how many numbers are the same, how many of these could differ at all, and why some do."""
     counts = released.shared_out().iloc[-1]
     tables = (released.bounds, released.means, released.taus, released.released_widths)
-    causes = pd.concat([table["cause"][table["ours"].notna() & table["match"].eq(False)] for table in tables])
+    causes = pd.concat([table.loc[table["ours"].notna() & table["match"].eq(False), "cause"] for table in tables])
     high = released.too_high
     return (
-        f"Of {counts['compared']:,} means that we worked out from the authors' files, {counts['agree']:,} are "
-        "the same to the last digit by the authors' procedure and by ours. We can name the cause for "
-        f"{(causes != edin_tables.UNKNOWN).sum()} of the {len(causes)} others. One is that {len(high)} of "
+        f"We worked out {counts['compared']:,} means twice from the authors' files, by their procedure and by ours: "
+        f"{counts['agree']:,} are the same to the last digit. {counts['released on both sides']:,} of the means are "
+        f"of released values both times and only check the sums; of the {counts['with ours']:,} with bounds or "
+        f"scores of our own {counts['of these agree']:,} are the same. We can name the cause of "
+        f"{(causes != edin_tables.UNKNOWN).sum()} of the {len(causes)} differences. One is that {len(high)} of "
         f"{len(released.exact):,} released upper bounds of short texts are higher than any order of removals "
         f"reaches, by up to {high['excess'].max():.3f}."
     )
+
+
+def shares_shown(shares: pd.DataFrame) -> pd.DataFrame:
+    """The table of `edin_tables.shared_out` for readers."""
+    heads = {
+        "table": "table",
+        "compared": "numbers",
+        "agree": "the same",
+        "with ours": "with bounds or scores of our own",
+        "of these agree": "of these the same",
+        "released on both sides": "released values in both",
+    }
+    shown = shares[list(heads)].rename(columns=heads)
+    for head in list(shown)[1:]:
+        shown[head] = [f"{number:,}" for number in shown[head]]
+    return shown
 
 
 def one_score(mean: Mean, methods: Sequence[str], models: Sequence[str]) -> pd.DataFrame:
@@ -397,9 +416,11 @@ def one_score(mean: Mean, methods: Sequence[str], models: Sequence[str]) -> pd.D
     for dataset in SHORT:
         score = mean("aopc_comprehensiveness", method=list(methods), dataset=dataset).ours.point
         for model in models:
-            lower, upper = (mean(bound, dataset=dataset, model=model).ours for bound in ("lower", "upper"))
-            row = {"dataset": dataset, "model": model, "AOPC": score, "lower": lower.point, "upper": upper.point}
-            rows.append(row | {"n": upper.n})
+            lower = mean("lower", dataset=dataset, model=model).ours
+            upper = mean("upper", dataset=dataset, model=model).ours
+            row = {"dataset": dataset, "model": model, "AOPC": score}
+            row |= {"lower": lower.point, "upper": upper.point, "n": upper.n}
+            rows.append(row)
     table = pd.DataFrame(rows)
     return table.assign(place=(table["AOPC"] - table["lower"]) / (table["upper"] - table["lower"]))
 
@@ -412,30 +433,40 @@ def one_score_shown(table: pd.DataFrame) -> pd.DataFrame:
     return shown.assign(n=table["n"])
 
 
+def places_in_words(table: pd.DataFrame) -> str:
+    """From which place to which one AOPC moves between the limits of models, by data set, from `one_score`."""
+    clauses = []
+    for dataset, rows in table.groupby("dataset", sort=False):
+        ordered = rows.sort_values("place")
+        low, high = ordered.iloc[0], ordered.iloc[-1]
+        clauses.append(
+            f"on {label(str(dataset))} an AOPC of {low['AOPC']:.2f} is at {low['place']:.2f} for "
+            f"{label(low['model'])} and at {high['place']:.2f} for {label(high['model'])}"
+        )
+    text = "; ".join(clauses)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def possible_and_reached(mean: Mean, methods: Sequence[str], models: Sequence[str]) -> pd.DataFrame:
     """On short Yelp texts the lowest and the highest possible AOPC of each model and what the methods reach, as rows of
     a plot: series, row, method, estimate with its ends, n."""
+    of_yelp = partial(mean, dataset="yelp")
     cells: dict[tuple[str, ...], Comparison] = {}
     for bound, series in (("lower", "lowest possible"), ("upper", "highest possible")):
         for model in models:
-            cells[series, label(model), "none"] = mean(bound, dataset="yelp", model=model, method="none")
-    for method in methods:
-        for model in models:
-            cells["ten methods", label(model), method] = mean(
-                "aopc_comprehensiveness", dataset="yelp", model=model, method=method
-            )
+            cells[series, label(model), "none"] = of_yelp(bound, model=model, method="none")
+    for method, model in product(methods, models):
+        cells["ten methods", label(model), method] = of_yelp("aopc_comprehensiveness", model=model, method=method)
     return listed_quantities(cells, ["series", "row", "method"])
 
 
 def random_by_model(mean: Mean, models: Sequence[str]) -> pd.DataFrame:
     """AOPC and NAOPC (comprehensiveness) of random attributions on short texts: dataset, model, score, estimate with
     its ends, n."""
-    cells = {
-        (dataset, model, score): mean(f"{score}_comprehensiveness", method="random", model=model, dataset=dataset)
-        for dataset in SHORT
-        for model in models
-        for score in ("aopc", "naopc")
-    }
+    cells: dict[tuple[str, ...], Comparison] = {}
+    for dataset, model, score in product(SHORT, models, ("aopc", "naopc")):
+        cell = mean(f"{score}_comprehensiveness", method="random", model=model, dataset=dataset)
+        cells[dataset, model, score] = cell
     return listed_quantities(cells, ["dataset", "model", "score"])
 
 
@@ -453,8 +484,8 @@ def random_in_words(by_model: pd.DataFrame, means: pd.DataFrame) -> str:
     is_random = (means["method"] == "random") & (means["metric"] == "naopc_comprehensiveness")
     long = means[is_random & (means["length"] == "long")]["ours"]
     return (
-        f"On short texts random attributions have a NAOPC between {short.min():.2f} and {short.max():.2f} by "
-        f"model and data set, on long ones between {long.min():.2f} and {long.max():.2f}."
+        f"On short texts random attributions have a mean NAOPC between {short.min():.2f} and {short.max():.2f} by "
+        f"model and data set, on long ones, by the bounds of a beam, between {long.min():.2f} and {long.max():.2f}."
     )
 
 
@@ -462,9 +493,10 @@ def review_shown(review: pd.DataFrame) -> pd.DataFrame:
     """The bounds of the review page with ours (`edin_tables.review_bounds`), for readers."""
     names = {"bert": "BERT", "roberta": "RoBERTa", "lstm": "LSTM"}
     shown = pd.DataFrame({"model": review["model"].map(names), "bound": review["statistic"]})
-    for head, column in {"review page": "review", "ours": "ours"}.items():
-        shown[head] = [rounded(value, 2) for value in review[column]]
-    return shown.assign(n=[str(n) if n else "–" for n in review["n"]])
+    shown["review page"] = [rounded(value, 2) for value in review["review"]]
+    shown["ours"] = [rounded(value, 2) for value in review["ours"]]
+    shown["n"] = review["n"].astype(str).replace("0", "–")
+    return shown
 
 
 def growing_limits() -> pd.DataFrame:
@@ -481,14 +513,14 @@ def fewest_long_texts() -> int:
 def before_after_in_words(earlier: pd.DataFrame) -> str:
     """How near the means in the authors' notebook are to ours (`edin_tables.beside_before_after`)."""
     same = int((earlier["gap"] <= 0.005 + 1e-9).sum())
-    orders = []
+    taus = []
     for metric, part in earlier.groupby("metric"):
         tau = float(tau_b(part["value"].to_numpy(), part["ours"].to_numpy()))
-        orders.append(f"{label(str(metric))} {tau:.2f}")
+        taus.append(f"{label(str(metric))} {tau:.2f}")
     return (
         f"{same} of {len(earlier)} are the same to the printed digit; the mean distance is "
-        f"{earlier['gap'].mean():.3f} and the largest {earlier['gap'].max():.3f}. Kendall's tau of the forty "
-        f"pairs of a method and a model: {'; '.join(orders)}."
+        f"{earlier['gap'].mean():.3f} and the largest {earlier['gap'].max():.3f}. Kendall's tau between their "
+        f"rankings of the forty pairs of a method and a model: {'; '.join(taus)}."
     )
 
 
@@ -496,54 +528,61 @@ def widths_in_words(released: Recomputed) -> str:
     """How many numbers about beams are compared, and how many of the count made for this book are near ours."""
     sampled = released.widths[released.widths["comparison"] == "beam_variants"]
     return (
-        f"{released.released_widths['ours'].notna().sum()} of the {len(released.widths)} numbers are compared, "
-        f"each a mean of released values on both sides. The other {len(sampled)} are a count that was made for "
-        f"this book on 600 inputs, and not the authors'. {sampled['match'].sum()} of them are within two "
-        "standard errors of ours; the table has the rest. Which 600 inputs were taken was not recorded, so "
-        "ours are of all inputs with seven words or more."
+        f"Of the {len(released.widths)} numbers, {released.released_widths['ours'].notna().sum()} are means of "
+        "released values in the files and ours, and all that these can show is that the sums are right. The other "
+        f"{len(sampled)} are of the analysis that was made for this book, on 600 inputs. Which 600 was not recorded, "
+        f"so ours are of all inputs with seven words or more: {sampled['match'].sum()} of the {len(sampled)} are "
+        "within two standard errors, and the table has the rest."
     )
 
 
 def too_high_in_words(released: Recomputed) -> str:
     """How many released upper bounds are too high, and by which rule they come out so."""
     high = released.too_high
-    worst = "no upper bound is too high here" if high.empty else f"by up to {high['excess'].max():.3f}"
+    if high.empty:
+        return "No released upper bound is too high here."
     return (
-        f"Of {len(released.exact):,} upper bounds {len(high)} are too high, {worst}. For {right_by_beam(high)} "
-        "of these the *beam search* in the same repository has the right value. All orders end in the empty "
-        "text, so the last of the $N$ summands is the same for all of them. The released numbers are what "
-        "comes out when the running maximum over the *other* $N - 1$ summands starts at 0 and not at minus "
-        "infinity. That rule gives every released upper bound (a test checks each). It matters where a model "
-        "gives the positive class hardly any probability to begin with, so that most removals raise it."
+        f"Of {len(released.exact):,} upper bounds {len(high)} are too high, by up to {high['excess'].max():.3f}. For "
+        f"{right_by_beam(high)} of these the *beam search* in the same repository has the right value. All orders "
+        "end in the empty text, so the last of the $N$ summands is the same for all of them. The released numbers "
+        "are what comes out when the running maximum over the *other* $N - 1$ summands starts at 0 and not at minus "
+        "infinity. That rule gives every released upper bound (a test checks each). It matters where a model gives "
+        "the positive class hardly any probability to begin with, so that most removals raise it."
     )
 
 
 def too_high_shown(too_high: pd.DataFrame) -> pd.DataFrame:
     """The upper bounds that are too high, for readers."""
-    bounds = {"upper_ours": "best order", "upper": "released", "upper_beam": "released beam", "excess": "too high by"}
+    numbers = {
+        "p of the whole text": "p_full",
+        "best order": "upper_ours",
+        "released": "upper",
+        "released beam": "upper_beam",
+        "too high by": "excess",
+    }
     shown = pd.DataFrame({"dataset": too_high["dataset"].map(label), "model": too_high["model"].map(label)})
-    shown["text"], shown["words"] = too_high["id"], too_high["words"]
-    shown["p of the whole text"] = [rounded(p, 4) for p in too_high["p_full"]]
-    for column, head in bounds.items():
-        shown[head] = [rounded(bound, 4) for bound in too_high[column]]
+    shown["text"] = too_high["id"]
+    shown["words"] = too_high["words"]
+    for head, column in numbers.items():
+        shown[head] = [rounded(number, 4) for number in too_high[column]]
     return shown
 
 
 def nearest_methods(means: pd.DataFrame) -> pd.DataFrame:
-    """The methods whose mean AOPC are nearest to each other (`edin_tables.nearest_methods`), with short names."""
+    """The methods whose mean AOPC are nearest to each other (`edin_tables.nearest_methods`), with names for people."""
     table = edin_tables.nearest_methods(means)
-    return table.assign(one=table["one"].map(short_name), other=table["other"].map(short_name))
+    return table.assign(one=table["one"].map(label), other=table["other"].map(label))
 
 
 def nearest_shown(nearest: pd.DataFrame) -> pd.DataFrame:
     """The table of `nearest_methods` for readers."""
-    distances = {"mean distance": "mean", "largest distance": "most"}
-    shown = nearest[["one", "other"]].rename(columns={"one": "method", "other": "nearest to it"})
-    for head, column in distances.items():
-        shown[head] = [rounded(distance, 3) for distance in nearest[column]]
+    shown = pd.DataFrame({"method": nearest["one"], "nearest to it": nearest["other"]})
+    shown["mean distance"] = [rounded(distance, 3) for distance in nearest["mean"]]
+    shown["largest distance"] = [rounded(distance, 3) for distance in nearest["most"]]
     return shown.assign(n=nearest["cells"])
 
 
 def in_one_table(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The ranks of all panels below one another: model, method, ranks, panel."""
-    return pd.concat([ranks.reset_index().assign(panel=title) for title, ranks in panels.items()])
+    tables = [ranks.reset_index().assign(panel=title) for title, ranks in panels.items()]
+    return pd.concat(tables)

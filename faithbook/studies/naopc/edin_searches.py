@@ -1,8 +1,8 @@
 """What a search for the bounds costs and how far it falls short: what `naopc_search_cost` shows of the values of
 `edin_bounds.of_searches`.
 
-`mean` is the mean over texts of a metric of a search, `mean("l6", 80, "released, width 5", "rows")`; `signed` the same
-where values may lie below zero.
+`mean` is the mean over texts of a metric of a search, `mean("l6", 80, "released, width 5", "rows")`; `signed` is the
+same where values may be below zero.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from faithbook.stats.estimate import ALPHA, Estimate
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import Result, Verdict, conjunction, direction
 from faithbook.studies.naopc import edin_bounds
+from faithbook.text import joined
 
 PRUNED = ("pruned", "adaptive")
 """The kinds of search that try a few words of each entry only."""
@@ -49,8 +50,10 @@ def _ends(estimate: Estimate, *names: str) -> dict[str, float]:
     """A quantity with its interval; a single text has none."""
     with np.errstate(invalid="ignore"):
         values = ends_of(estimate, *names)
-    _, *interval = values
-    return values if estimate.n > 1 else values | dict.fromkeys(interval, np.nan)
+    if estimate.n == 1:
+        _, low, high = values
+        values |= {low: np.nan, high: np.nan}
+    return values
 
 
 def in_short(table: pd.DataFrame) -> str:
@@ -61,10 +64,10 @@ def in_short(table: pd.DataFrame) -> str:
     same_texts = (table["classifier"] == best.classifier) & (table["words"] == best.words)
     theirs = table[same_texts & (table["search"] == edin_bounds.PUBLISHED_SEARCH)].iloc[0]
     return (
-        f"On texts of {best.words} words the best of the pruned searches, *{best.search}*, needs "
-        f"{best.times_fewer:.1f} times fewer forward passes than the published one at width 5. Its bounds fall "
-        f"short of the best that any search found by {spoken(best, '.4f')} on average, those of the published "
-        f"search by {spoken(theirs, '.4f')} ({label(best.classifier)}, n = {best.n} texts)."
+        f"On texts of {best.words} words the most accurate of the pruned searches, *{best.search}*, needs "
+        f"{best.times_fewer:.1f} times fewer forward passes than the published one at width 5. Its bounds fall short "
+        f"of the best that any search found by {spoken(best, '.3f')} on average, those of the published search by "
+        f"{spoken(theirs, '.3f')} ({label(best.classifier)}, n = {best.n} texts)."
     )
 
 
@@ -85,16 +88,18 @@ def aims_in_words(aims: pd.DataFrame) -> pd.DataFrame:
     shown = aims[["classifier", "words", "search", "n"]].rename(columns={"classifier": "model"})
     shown["model"] = shown["model"].map(label)
     shown["times fewer"] = _with_ends(aims, ["times fewer", "fewer low", "fewer high"], 1)
-    shown["short of"] = _with_ends(aims, ["short of", "short low", "short high"], 4)
-    return shown.assign(reached=aims["reached"])
+    shown["bounds short by"] = _with_ends(aims, ["short of", "short low", "short high"], 4)
+    return shown.assign(**{"aim reached": aims["reached"]})
 
 
 def _with_ends(table: pd.DataFrame, columns: list[str], digits: int) -> list[str]:
     """A quantity and the ends of its interval, where it has one, as cells."""
     cells = []
     for value, low, high in table[columns].itertuples(index=False):
-        ends = "" if np.isnan(low) else f" [{rounded(low, digits)}, {rounded(high, digits)}]"
-        cells.append(f"{rounded(value, digits)}{ends}")
+        cell = rounded(value, digits)
+        if not np.isnan(low):
+            cell += f" [{rounded(low, digits)}, {rounded(high, digits)}]"
+        cells.append(cell)
     return cells
 
 
@@ -102,36 +107,43 @@ def searched_exactly(table: pd.DataFrame, *, most: int) -> str:
     """Of how many texts the exact bounds are known, by classifier; `most`: the features of a text that was searched
     exactly."""
     texts = table.groupby(["classifier", "words"])["n"].max().groupby("classifier").sum()
-    exact = table[table["kind"] == "exact"].groupby("classifier")["n"].sum().reindex(texts.index, fill_value=0)
-    shares = ", ".join(f"{exact[name]} of {texts[name]} texts of {label(str(name))}" for name in texts.index)
+    exact = table[table["kind"] == "exact"].groupby("classifier")["n"].sum()
+    shares = []
+    for name, number in texts.items():
+        shares.append(f"{exact.get(name, 0)} of {number} texts of {label(str(name))}")
     return (
-        "*Words* are separated by blanks, but each punctuation mark is a feature too, so a text of ten words "
-        f"can have more than ten features. Only texts with at most {most} features were searched exactly. So "
-        f"errors are against exact bounds for {shares}."
+        "*Words* are separated by blanks, but each punctuation mark is a feature too, so a text of ten words can "
+        f"have more than ten features. Only texts with at most {most} features were searched exactly. So errors are "
+        f"against exact bounds for {joined(shares)}, and against the best bounds found for the others."
     )
 
 
 def adaptive_outdone(table: pd.DataFrame, signed: MeanOf) -> str:
     """Where a pruned search with one width is cheaper and better than the adaptive one, a line each."""
-    lines, tried = [], 0
+    lines = []
+    ran = 0
     for (model, words), part in table[table["kind"].isin(PRUNED)].groupby(["classifier", "words"]):
-        tried += "adaptive" in set(part["kind"])
-        if (pair := edin_bounds.outdone(part, "estimate")) is None:
+        if "adaptive" in set(part["kind"]):
+            ran += 1
+        pair = edin_bounds.outdone(part, "estimate")
+        if pair is None:
             continue
         adaptive, better = pair
         gain = signed(model, words, adaptive.search, "error") - signed(model, words, better.search, "error")
-        difference = f"difference {spoken(gain, '.4f')} on {adaptive.n} texts" if adaptive.n > 1 else "one text"
+        on_texts = f"difference {spoken(gain, '.4f')} on {adaptive.n} texts"
+        if adaptive.n == 1:
+            on_texts = "one text"
         lines.append(
             f"- {label(str(model))}, {words} words: *{better.search}* needs {better.rows:,.0f} forward passes, not "
-            f"{adaptive.rows:,.0f}, and has an error of {better.estimate:.4f}, not {adaptive.estimate:.4f} "
-            f"({difference})"
+            f"{adaptive.rows:,.0f}, and has an error of {better.estimate:.4f}, not {adaptive.estimate:.4f} ({on_texts})"
         )
     head = (
-        f"The adaptive search ran at {tried} pairs of a classifier and a length. At {len(lines)} of them a "
-        "pruned search with one width needs fewer forward passes and has a smaller error"
+        f"The adaptive search ran for {ran} pairs of a model and a length. For {len(lines)} of them a pruned search "
+        "with one width needs fewer forward passes and has a smaller mean error"
     )
-    end = ":" if lines else "."
-    return "\n".join([f"{head}{end}\n", *lines])
+    if not lines:
+        return f"{head}."
+    return "\n".join([f"{head}:\n", *lines])
 
 
 @dataclass(frozen=True)
@@ -151,12 +163,13 @@ class Aim:
         """Whether at least one search reaches the aim, after the correction for all that were tried."""
         if not self.tested:
             return evidence_levels.NOT_TESTED
-        yes = conjunction([answer.p_yes for answer in self.tested], 1) <= ALPHA
-        no = conjunction([answer.p_no for answer in self.tested], len(self.tested)) <= ALPHA
+        # One search that reaches the aim is enough for a yes; a no needs all of them to miss it.
+        p_yes = conjunction([answer.p_yes for answer in self.tested], 1)
+        p_no = conjunction([answer.p_no for answer in self.tested], len(self.tested))
         verdict = Verdict.UNDECIDED
-        if yes:
+        if p_yes <= ALPHA:
             verdict = Verdict.YES
-        elif no:
+        elif p_no <= ALPHA:
             verdict = Verdict.NO
         return evidence_levels.display_label(verdict.decision, evidence_levels.OUR_QUESTION)
 
@@ -171,8 +184,8 @@ class Aim:
         yes = evidence_levels.display_label(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)
         reached = self.table[self.table["reached"] == yes]
         text = (
-            "Does at least one search reach the aim? The answer is corrected for the number of searches. On their own, "
-            f"{len(reached)} of {len(self.table)} lines of the table reach it, and "
+            "is the answer to whether at least one search reaches the aim, corrected for the number of searches. On "
+            f"their own, {len(reached)} of {len(self.table)} lines of the table reach it, and "
             f"{len(self.table) - len(self.tested)} have too few texts for an answer."
         )
         if reached.empty:
@@ -188,7 +201,8 @@ class Aim:
 def aim(table: pd.DataFrame, mean: MeanOf, signed: MeanOf, worded: Callable[[str], str]) -> Aim:
     """The pruned searches next to the published one on long texts; `worded`: how a page writes an answer."""
     rows, answers = [], []
-    for row in table[(table["words"] >= LONG) & table["kind"].isin(PRUNED)].itertuples():
+    candidates = table[(table["words"] >= LONG) & table["kind"].isin(PRUNED)]
+    for row in candidates.itertuples():
         fewer = mean(row.classifier, row.words, row.search, "fewer").ours
         short = signed(row.classifier, row.words, row.search, "short").ours
         # A resample may have none of the few texts of a cell: what it adds to the spread is undefined.
@@ -198,8 +212,6 @@ def aim(table: pd.DataFrame, mean: MeanOf, signed: MeanOf, worded: Callable[[str
         entry = {"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n}
         entry |= _ends(fewer, "times fewer", "fewer low", "fewer high")
         entry |= _ends(short, "short of", "short low", "short high")
-        rows.append(
-            entry
-            | {"reached": worded(evidence_levels.display_label(answer.verdict.decision, evidence_levels.OUR_QUESTION))}
-        )
+        decision = evidence_levels.display_label(answer.verdict.decision, evidence_levels.OUR_QUESTION)
+        rows.append(entry | {"reached": worded(decision)})
     return Aim(pd.DataFrame(rows), answers)

@@ -47,12 +47,15 @@ def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
 
 def agreement(both: pd.DataFrame) -> pd.DataFrame:
     """By data set, length and model: how near two runs of one model on the same texts are to each other."""
-    far = {f"{name}_apart": (both[name] - both[f"{name}_theirs"]).abs() for name in ("p_full", "lower", "upper")}
-    same = {"same_p": far["p_full_apart"] < NEAR, "same_words": both["words"] == both["words_theirs"]}
-    cells = both.assign(**far, **same).groupby(CELL[:3], sort=False)
-    means = cells[["same_p", "same_words", "lower_apart", "upper_apart"]].mean()
-    means.insert(0, "n", cells.size())
-    means.insert(2, "p_apart", cells["p_full_apart"].max())
+    both = both.copy()
+    for name in ("p_full", "lower", "upper"):
+        both[f"{name}_apart"] = (both[name] - both[f"{name}_theirs"]).abs()
+    both["same_p"] = both["p_full_apart"] < NEAR
+    both["same_words"] = both["words"] == both["words_theirs"]
+    texts = both.groupby(CELL[:3], sort=False)
+    means = texts[["same_p", "same_words", "lower_apart", "upper_apart"]].mean()
+    means.insert(0, "n", texts.size())
+    means.insert(2, "p_apart", texts["p_full_apart"].max())
     return means.reset_index()
 
 
@@ -63,8 +66,12 @@ def cells(measured: Scores) -> pd.DataFrame:
 
 def with_ours(published: pd.DataFrame, measured: Scores) -> pd.DataFrame:
     """Released means and ours, with the interval over texts: those of `OVER`, published, estimate with its ends, n."""
-    rows = published.merge(cells(measured), on=CELL[:3]).rename(columns={"value": "published"}).to_dict("records")
-    return pd.DataFrame(row | row_of(measured.mean(**{name: row[name] for name in OVER})) for row in rows)
+    of_measured = published.merge(cells(measured), on=CELL[:3]).rename(columns={"value": "published"})
+    rows = []
+    for row in of_measured.to_dict("records"):
+        mean = measured.mean(**{name: row[name] for name in OVER})
+        rows.append(row | row_of(mean))
+    return pd.DataFrame(rows)
 
 
 def within_interval(table: pd.DataFrame) -> float:
@@ -76,8 +83,8 @@ def distances(table: pd.DataFrame) -> str:
     """How far our means are from the released ones, in a sentence."""
     gap = (table["estimate"] - table["published"]).abs()
     return (
-        f"Of {len(table):,} released means {within_interval(table):.0%} lie within the 95 % interval of ours; "
-        f"the two differ by {gap.mean():.3f} on average, by {gap.max():.3f} at most."
+        f"Of {len(table):,} released means {within_interval(table):.0%} are within the 95 % interval of ours; the two "
+        f"differ by {gap.mean():.3f} on average and by {gap.max():.3f} at most."
     )
 
 
@@ -85,9 +92,9 @@ def in_short(scores: pd.DataFrame) -> str:
     """The result of the page in a sentence, from `with_ours` of the scores."""
     gap = (scores["estimate"] - scores["published"]).abs()
     return (
-        f"Of {len(scores):,} released means of AOPC and NAOPC {within_interval(scores):.0%} lie within the 95 "
-        f"% interval of ours; the two differ by {gap.mean():.3f} on average (n = {scores['n'].min()} texts at "
-        "least)."
+        f"Of {len(scores):,} released means of AOPC and NAOPC {within_interval(scores):.0%} are within the 95 % "
+        f"interval of ours; the two differ by {gap.mean():.3f} on average (n = {scores['n'].min()} texts in the "
+        "smallest cell)."
     )
 
 
@@ -99,17 +106,16 @@ def wider_searches(measured: Scores) -> pd.DataFrame:
         if length != "long":
             continue
         labels = {"dataset": dataset, "length": length, "model": model}
-        means = {
-            (search, name): measured.mean(**labels, method=search, metric=name)
-            for search in ("beam", "adaptive")
-            for name in ("range", "rows", "width")
-        }
-        wider = means["adaptive", "range"] - means["beam", "range"]
+        beam = measured.quantity("metric", **labels, method="beam")
+        adaptive = measured.quantity("metric", **labels, method="adaptive")
+        wider = adaptive("range") - beam("range")
         row: dict[str, Any] = {"dataset": dataset, "model": model}
-        row |= {"wider": spoken(wider, ".4f"), "n": wider.ours.n}
-        for search in ("beam", "adaptive"):
-            row[f"rows, {search}"] = means[search, "rows"].ours.point
-        rows.append(row | {"width at last": means["adaptive", "width"].ours.point})
+        row["wider"] = spoken(wider, ".4f")
+        row["n"] = wider.ours.n
+        row["rows, beam"] = beam("rows").ours.point
+        row["rows, adaptive"] = adaptive("rows").ours.point
+        row["width at last"] = adaptive("width").ours.point
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

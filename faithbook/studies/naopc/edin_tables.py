@@ -2,8 +2,8 @@
 
 The means themselves (`data/published/naopc_released_*.csv`) were worked out for this project from the released files:
 the authors print none of them. *Files*: the mean of what was released, value by value. *Ours*: the library's own limits
-and scores, from the released answers to every set of words, wherever the answers are there (short texts); of long texts
-there are none, and both sides are means of the same released values (`own` is False). Nothing here needs torch.
+and scores, from the released answers to every set of words. Only short texts have these answers; of long texts both
+sides are means of the same released values (`own` is False). Nothing here needs torch.
 
 Tables are tidy: the columns of the file, then `ours`, `files`, `match` (ours, to half the last digit), `cause`
 ("" where it matches) and `own` (whether ours rests on limits or scores of the library).
@@ -62,29 +62,38 @@ def compared(table: pd.DataFrame, **computed: pd.DataFrame) -> pd.DataFrame:
 def judged(table: pd.DataFrame, causes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """`match` and `cause` of a compared table: the cause of the first column of `causes` that gives the published value
     where `ours` does not; `unknown` where none does."""
-    near = {name: (table[name] - table.value).abs() <= table.tolerance for name in ("ours", *causes)}
+
+    def near(name: str) -> pd.Series:
+        return (table[name] - table["value"]).abs() <= table["tolerance"]
+
     cause = pd.Series(UNKNOWN, index=table.index)
+    # From the last to the first, so that the first that fits is what stays.
     for name in reversed(list(causes)):
-        cause = cause.mask(near[name], ", and ".join(causes[name]))
-    return table.assign(match=near["ours"], cause=cause.mask(near["ours"], ""))
+        cause = cause.mask(near(name), ", and ".join(causes[name]))
+    match = near("ours")
+    return table.assign(match=match, cause=cause.mask(match, ""))
 
 
 def numbers(table: pd.DataFrame, *names: str) -> dict[str, SameNumber]:
     """Every row of a compared table as a number worked out twice, called by these columns; the ones that cannot be are
     left out."""
-    known = table[table.ours.notna()]
-    words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
-    rows = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
-    return {word: SameNumber(ours, text, cause=cause) for word, ours, text, cause in rows}
+    known = table[table["ours"].notna()].replace({"cause": {UNKNOWN: ""}})
+    by_name = {}
+    for row in known.to_dict("records"):
+        words = [str(row[name]).replace("_", " ") for name in names]
+        by_name[", ".join(words)] = SameNumber(row["ours"], row["text"], cause=row["cause"])
+    return by_name
 
 
 def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:
     """Of how many rows of a compared table ours is another number, and how far at most, by cause; `within`: the
     tolerance of a rule that has another than half of the last printed digit."""
-    known = table[table.ours.notna()]
-    gap = (known.ours - known.value).abs()
-    off = ~known.match if within is None else gap > within * (1 + 1e-9)
-    by_cause = gap[off].groupby(known.cause[off]).agg(["size", "max"]).sort_values("size", ascending=False)
+    known = table[table["ours"].notna()]
+    gap = (known["ours"] - known["value"]).abs()
+    off = ~known["match"]
+    if within is not None:
+        off = gap > within * (1 + 1e-9)
+    by_cause = gap[off].groupby(known["cause"][off]).agg(["size", "max"]).sort_values("size", ascending=False)
     return by_cause.set_axis(["numbers", "at most apart"], axis=1).round(4).reset_index()
 
 
@@ -113,8 +122,9 @@ def with_ours(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     upper."""
     ours = exact[["dataset", "model", "id", "lower", "upper"]].assign(search="exact")
     both = limits.merge(ours, on=["dataset", "model", "id", "search"], how="left", suffixes=("", "_ours"))
-    chosen = {end: both[f"{end}_ours"].fillna(both[end]) for end in ("lower", "upper")}
-    return both.assign(**chosen)[list(limits.columns)]
+    for end in ("lower", "upper"):
+        both[end] = both[f"{end}_ours"].fillna(both[end])
+    return both[list(limits.columns)]
 
 
 def too_high(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
@@ -135,26 +145,33 @@ def limit_means(limits: pd.DataFrame) -> pd.DataFrame:
         seconds_per_input_mean=limits.seconds,
     ).rename(columns={"lower": "lower_bound_mean", "upper": "upper_bound_mean"})
     names = [column for column in table.columns if column.endswith("_mean")]
-    both = pd.concat([table.assign(subset="all"), table[table.p_full > 0.5].assign(subset="probability_above_0.5")])
-    keys = ["dataset", "length", "model", "search", "subset", "statistic"]
-    cells = both.melt([*keys[:-1], "id"], names, "statistic").groupby(keys, observed=True).value
+    called_positive = table[table["p_full"] > 0.5]
+    both = pd.concat([table.assign(subset="all"), called_positive.assign(subset="probability_above_0.5")])
+    keys = ["dataset", "length", "model", "search", "subset"]
+    long = both.melt([*keys, "id"], names, "statistic")
+    cells = long.groupby([*keys, "statistic"], observed=True)["value"]
     return cells.agg(value="mean", spread="std", n="count").reset_index()
 
 
 def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """The 156 published means of limits, words and seconds. A search from 0 lifts exact upper limits, nothing else."""
-    ours, files = limit_means(with_ours(limits, exact)), limit_means(limits)
-    drop = ["spread", "n"]
-    table = compared(printed("naopc_released_bounds"), ours=ours.drop(columns=drop), files=files.drop(columns=drop))
+    ours = limit_means(with_ours(limits, exact)).drop(columns=["spread", "n"])
+    files = limit_means(limits).drop(columns=["spread", "n"])
+    table = compared(printed("naopc_released_bounds"), ours=ours, files=files)
+    of_exact = table["search"] == "exact"
+
     high = too_high(limits, exact).groupby(["dataset", "model"]).size().rename("too_high").reset_index()
     table = table.merge(high, on=["dataset", "model"], how="left")
-    table["too_high"] = table.too_high.where(table.search == "exact", 0).fillna(0).astype(int)
+    table["too_high"] = table["too_high"].where(of_exact, 0).fillna(0).astype(int)
+
+    # The search from 0 is the cause only where it lifted a limit, and lifted the mean.
     table = judged(table, {"files": [FLOOR]})
-    upper = table.statistic.isin(["upper_bound_mean", "range_mean"])
-    lifted = upper & (table.too_high > 0) & (table.ours < table.value)
-    ends = table.statistic.isin(["lower_bound_mean", "upper_bound_mean", "range_mean"])
-    own = ends & (table.search == "exact")
-    return table.assign(cause=table.cause.mask(~table.match & ~lifted, UNKNOWN), own=own)
+    rests_on_upper = table["statistic"].isin(["upper_bound_mean", "range_mean"])
+    lifted = rests_on_upper & (table["too_high"] > 0) & (table["ours"] < table["value"])
+    cause = table["cause"].mask(~table["match"] & ~lifted, UNKNOWN)
+
+    of_limits = table["statistic"].isin(["lower_bound_mean", "upper_bound_mean", "range_mean"])
+    return table.assign(cause=cause, own=of_limits & of_exact)
 
 
 # -------------------------------------------------------------------------------------------------------------- scores
@@ -174,8 +191,8 @@ def cells_with_ours(released: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = np.nan, aopc: str = "aopc") -> pd.Series:
     """NAOPC of every cell, not clipped; `no_range` where both limits are the same."""
     ends = cells[CELL].merge(limits[[*CELL, "lower", "upper"]], on=CELL, how="left", validate="many_to_one")
-    lower, upper = (ends[end].to_numpy(dtype=float) for end in ("lower", "upper"))
-    span = upper - lower
+    lower = ends["lower"].to_numpy(dtype=float)
+    span = ends["upper"].to_numpy(dtype=float) - lower
     scaled = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
     return pd.Series(np.where(span > 0, scaled, no_range), index=cells.index)
 
@@ -214,8 +231,10 @@ def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame)
     limits that are too high, both, or the released scores' digits. The release lacks 53 scores of one cell, random on
     Yelp by `roberta_imdb`, over which the published means nevertheless are: there `files` has ours.
     """
-    theirs, recomputed = scored_by(limits), scored_by(with_ours(limits, exact))
-    cells = cells.assign(released=cells.aopc_files.fillna(cells.aopc))
+    theirs = scored_by(limits)
+    recomputed = scored_by(with_ours(limits, exact))
+    cells = cells.assign(released=cells["aopc_files"].fillna(cells["aopc"]))
+    # By name: which AOPC, divided by which limits, and what a text without a range counts as.
     variants = {
         "ours": ("aopc", recomputed, np.nan),
         "zero": ("aopc", recomputed, 0.0),
@@ -227,20 +246,26 @@ def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame)
     by_variant = {}
     for name, (aopc, by, no_range) in variants.items():
         naopc = normalised(cells, by, no_range=no_range, aopc=aopc)
-        by_variant[name] = pd.concat([score_means(cells, naopc, aopc), outside_shares(cells, naopc)], ignore_index=True)
+        means = [score_means(cells, naopc, aopc), outside_shares(cells, naopc)]
+        by_variant[name] = pd.concat(means, ignore_index=True)
     table = compared(printed("naopc_released_scores"), **by_variant)
-    causes = {"zero": [NO_RANGE], "floor": [FLOOR], "both": [NO_RANGE, FLOOR], "rounded": [ROUNDED]}
-    table = judged(table, causes | {"files": [ROUNDED, FLOOR]})
-    lacking = set(cells[cells.aopc_files.isna()][["dataset", "length"]].itertuples(index=False, name=None))
-    partly = pd.Series([cell in lacking for cell in zip(table.dataset, table.length, strict=True)], index=table.index)
-    cause = table.cause.mask(partly & (table.cause == UNKNOWN), UNRELEASED)
-    return table.assign(cause=cause, own=table.length == "short")
+
+    causes = {
+        "zero": [NO_RANGE],
+        "floor": [FLOOR],
+        "both": [NO_RANGE, FLOOR],
+        "rounded": [ROUNDED],
+        "files": [ROUNDED, FLOOR],
+    }
+    table = judged(table, causes)
+    # What is left over is where the release lacks scores.
+    without = cells.loc[cells["aopc_files"].isna(), ["dataset", "length"]].drop_duplicates()
+    lacking = pd.MultiIndex.from_frame(table[["dataset", "length"]]).isin(pd.MultiIndex.from_frame(without))
+    cause = table["cause"].mask(lacking & (table["cause"] == UNKNOWN), UNRELEASED)
+    return table.assign(cause=cause, own=table["length"] == "short")
 
 
 # ---------------------------------------------------------------------------------------------------------------- taus
-RANKINGS = ("models_within_method", "methods_within_model")
-
-
 def ranking_taus(means: pd.DataFrame) -> pd.DataFrame:
     """Agreement of the rankings by mean AOPC and by mean NAOPC, in the published columns (ranking, metric, value,
     spread).
@@ -252,27 +277,35 @@ def ranking_taus(means: pd.DataFrame) -> pd.DataFrame:
     wide = means.pivot(index=["dataset", "length", "metric", "method"], columns="model", values="value")
     for dataset, length in means[["dataset", "length"]].drop_duplicates().itertuples(index=False):
         for kind in KINDS:
-            names = [(dataset, length, f"{score}_{kind}") for score in ("aopc", "naopc")]
-            both = [wide.xs(one, level=[*CELL[:2], "metric"]).to_numpy() for one in names]
+            by_score = []  # of AOPC and of NAOPC: methods in rows, models in columns
+            for score in ("aopc", "naopc"):
+                cell = (dataset, length, f"{score}_{kind}")
+                by_score.append(wide.xs(cell, level=["dataset", "length", "metric"]).to_numpy())
+            aopc, naopc = by_score
+            taus = {"models_within_method": tau_b(aopc, naopc), "methods_within_model": tau_b(aopc.T, naopc.T)}
             about = {"dataset": dataset, "length": length, "metric": kind}
-            for ranking, taus in zip(RANKINGS, (tau_b(*both), tau_b(*(values.T for values in both))), strict=True):
-                rows.append(about | {"ranking": ranking, "value": taus.mean(), "spread": taus.std(ddof=1)})
-            rows.append(about | {"ranking": "model_pairs_within_method", "value": flipped_share(*both)})
+            for ranking, of_groups in taus.items():
+                rows.append(about | {"ranking": ranking, "value": of_groups.mean(), "spread": of_groups.std(ddof=1)})
+            rows.append(about | {"ranking": "model_pairs_within_method", "value": flipped_share(aopc, naopc)})
     return pd.DataFrame(rows)
 
 
 def flipped_share(first: np.ndarray, second: np.ndarray) -> float:
     """Share of pairs of columns, over all rows, whose order in `first` is another than in `second`."""
     a, b = np.triu_indices(first.shape[1], 1)
-    return float(((first[:, a] - first[:, b]) * (second[:, a] - second[:, b]) < 0).mean())
+    in_first = first[:, a] - first[:, b]
+    in_second = second[:, a] - second[:, b]
+    return float((in_first * in_second < 0).mean())
 
 
 def taus_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """The 30 published agreements of rankings; those of beam 5 are over its limits, also for short texts."""
-    exact_own, exact_theirs = scored_by(with_ours(limits, exact)), scored_by(limits)
-    beam = limits[limits.search == "beam"]
-    by_variant = {}
+    exact_own = scored_by(with_ours(limits, exact))
+    exact_theirs = scored_by(limits)
+    beam = limits[limits["search"] == "beam"]
+    # By name: the exact limits of short texts, and what a text without a range counts as.
     variants = {"ours": (exact_own, np.nan), "zero": (exact_own, 0.0), "files": (exact_theirs, 0.0)}
+    by_variant = {}
     for name, (by_exact, no_range) in variants.items():
         parts = []
         for bounds, by in (("beam", beam), ("exact", by_exact[by_exact.length == "short"])):
@@ -294,23 +327,26 @@ def beam_errors(limits: pd.DataFrame) -> pd.DataFrame:
     table = read_packed("limits_beam").query("start == 'none' and length == 'short'")
     exact = limits[limits.search == "exact"][[*CELL, "lower", "upper"]]
     table = table.merge(exact, on=CELL, suffixes=("", "_exact"), validate="many_to_one")
+    columns = ["dataset", "model", "id", "width", "seconds"]
     parts = []
     for bound, inward in (("upper", -1), ("lower", 1)):
-        to = table[f"{bound}_exact"]
-        ended = table[bound].fillna(to + inward * table[f"{bound}_delta"])
-        parts.append(table[["dataset", "model", "id", "width", "seconds"]].assign(bound=bound, exact=to, ended=ended))
+        known = table[f"{bound}_exact"]
+        ended = table[bound].fillna(known + inward * table[f"{bound}_delta"])
+        parts.append(table[columns].assign(bound=bound, exact=known, ended=ended))
     return pd.concat(parts, ignore_index=True)
 
 
 def beam_statistics(errors: pd.DataFrame) -> pd.DataFrame:
     """Of every width: Pearson's r of found and exact limits, mean and largest difference, share within .001, and mean
     seconds (the mean of the twelve means of a model and data set), in the published columns."""
-    gap = (errors.ended - errors.exact).abs()
+    gap = (errors["ended"] - errors["exact"]).abs()
     cells = errors.assign(gap=gap, near=gap < 1e-3).groupby(["width", "bound"])
-    gaps = cells.gap.agg(absolute_difference_mean="mean", absolute_difference_max="max")
-    gaps = gaps.assign(**{"share_within_0.001": cells.near.mean()})
-    gaps["pearson"] = [part.ended.corr(part.exact) for _, part in cells]
-    seconds = errors[errors.bound == "upper"].groupby(["width", "dataset", "model"]).seconds.mean()
+    gaps = cells["gap"].agg(absolute_difference_mean="mean", absolute_difference_max="max")
+    gaps["share_within_0.001"] = cells["near"].mean()
+    gaps["pearson"] = [part["ended"].corr(part["exact"]) for _, part in cells]
+    # A search finds both bounds at once: its seconds are in the rows of either.
+    of_upper = errors[errors["bound"] == "upper"]
+    seconds = of_upper.groupby(["width", "dataset", "model"])["seconds"].mean()
     timed = seconds.groupby("width").mean().rename("value").reset_index()
     timed = timed.assign(bound="both", statistic="seconds_per_input_mean")
     both = pd.concat([gaps.reset_index().melt(["width", "bound"], var_name="statistic"), timed])
@@ -323,16 +359,17 @@ def growing_beams() -> pd.DataFrame:
     found = read_packed("limits_widths")
     means = found.groupby(["dataset", "width"])[["upper", "lower", "seconds", "pieces"]].mean().reset_index()
     long = means.melt(["dataset", "width"], var_name="measured")
-    what = {
-        "upper": ("upper", "bound_mean"),
-        "lower": ("lower", "bound_mean"),
-        "seconds": ("both", "seconds_per_input_mean"),
-        "pieces": ("both", "length_mean"),
+    bounds = {"upper": "upper", "lower": "lower", "seconds": "both", "pieces": "both"}
+    statistics = {
+        "upper": "bound_mean",
+        "lower": "bound_mean",
+        "seconds": "seconds_per_input_mean",
+        "pieces": "length_mean",
     }
     named = long.assign(
-        bound=[what[name][0] for name in long.measured],
-        statistic=[what[name][1] for name in long.measured],
-        beam_size=long.width.astype(str),
+        bound=long["measured"].map(bounds),
+        statistic=long["measured"].map(statistics),
+        beam_size=long["width"].astype(str),
         comparison="increasing_beams",
     )
     return named[["comparison", "dataset", "beam_size", "bound", "statistic", "value"]]
@@ -356,15 +393,18 @@ def searched_errors(beams: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
 def variant_means(errors: pd.DataFrame, *, fewest: int = 7) -> pd.DataFrame:
     """Mean errors, shares found exactly and rows of our searches, over texts of `fewest` words or more, in the
     published columns; `spread` is the standard error of a mean over 600 of them."""
-    long = errors[errors.words >= fewest]
+    long = errors[errors["words"] >= fewest]
+    # A mean over 600 of n inputs without replacement: the finite population correction.
     n = len(long.drop_duplicates(["dataset", "model", "id"]))
     shrink = np.sqrt(max(0.0, 1 - 600 / max(n, 1)) / 600)
-    columns = {("both", "model_rows_per_input_mean"): long.rows.astype(float)}
+    columns = {("both", "model_rows_per_input_mean"): long["rows"].astype(float)}
     for bound in ("upper", "lower"):
         error = long[f"{bound}_error"]
-        columns |= {(bound, "error_mean"): error, (bound, "share_exact"): (error < SINGLE).astype(float)}
-    cells = pd.DataFrame(columns).groupby([long.search, long.width])
-    means, spreads = (each.stack([0, 1], future_stack=True) for each in (cells.mean(), cells.std() * shrink))
+        columns[bound, "error_mean"] = error
+        columns[bound, "share_exact"] = (error < SINGLE).astype(float)
+    cells = pd.DataFrame(columns).groupby([long["search"], long["width"]])
+    means = cells.mean().stack([0, 1], future_stack=True)
+    spreads = (cells.std() * shrink).stack([0, 1], future_stack=True)
     table = pd.DataFrame({"value": means, "spread": spreads}).rename_axis(["search", "width", "bound", "statistic"])
     table = table.reset_index().merge(pd.DataFrame(VARIANTS.items(), columns=["search_variant", "search"]))
     return table.assign(beam_size=table.pop("width").astype(str), comparison="beam_variants").drop(columns="search")
@@ -378,10 +418,17 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     the file lies within two standard errors.
     """
     variants = variant_means(searched_errors(beams, exact))
-    recomputed = [beam_statistics(beam_errors(limits)), growing_beams(), variants.drop(columns="spread")]
-    table = printed("naopc_released_beam")
-    parts = [compared(table[table.comparison == part.comparison.iloc[0]], ours=part) for part in recomputed]
-    table = pd.concat([judged(part, {}) for part in parts], ignore_index=True)
+    recomputed = {
+        "beam_vs_exact": beam_statistics(beam_errors(limits)),
+        "increasing_beams": growing_beams(),
+        "beam_variants": variants.drop(columns="spread"),
+    }
+    files = printed("naopc_released_beam")
+    parts = []
+    for comparison, ours in recomputed.items():
+        part = compared(files[files["comparison"] == comparison], ours=ours)
+        parts.append(judged(part, {}))
+    table = pd.concat(parts, ignore_index=True)
     keys = ["search_variant", "beam_size", "bound", "statistic", "comparison"]
     table = table.merge(variants[[*keys, "spread"]].rename(columns={"spread": "sampling"}), on=keys, how="left")
     sampled = table.comparison == "beam_variants"
@@ -402,8 +449,11 @@ def ranks(cells: pd.DataFrame, kind: str, **values: pd.Series) -> pd.DataFrame:
     p_full. Comprehensiveness ranks downward, sufficiency upward.
     """
     kept = (cells.kind == kind) & cells.method.isin(RANKED_METHODS) & (cells.p_full > 0.5)
-    means = cells[kept].assign(**{name: value[kept] for name, value in values.items()})
-    return means.groupby(["model", "method"])[list(values)].mean().rank(ascending=kind == "sufficiency")
+    ranked = cells[kept].copy()
+    for name, value in values.items():
+        ranked[name] = value[kept]
+    means = ranked.groupby(["model", "method"])[list(values)].mean()
+    return means.rank(ascending=kind == "sufficiency")
 
 
 def explanations(cells: pd.DataFrame, limits: pd.DataFrame, dataset: str) -> pd.DataFrame:
@@ -434,9 +484,9 @@ def before_after() -> pd.DataFrame:
 def beside_before_after(means: pd.DataFrame) -> pd.DataFrame:
     """`before_after` with ours beside it (`ours`, `gap`), from `explanations` of Yelp."""
     names = [column for column in means.columns if "aopc" in column]
-    long = means.melt(["method", "model"], names, "metric", "ours")
-    both = before_after().merge(long, on=["method", "model", "metric"], how="left", validate="one_to_one")
-    return both.assign(gap=(both.ours - both.value).abs())
+    ours = means.melt(["method", "model"], names, "metric", "ours")
+    both = before_after().merge(ours, on=["method", "model", "metric"], how="left", validate="one_to_one")
+    return both.assign(gap=(both["ours"] - both["value"]).abs())
 
 
 def nearest_methods(means: pd.DataFrame, *, first: int = 5) -> pd.DataFrame:
@@ -445,15 +495,13 @@ def nearest_methods(means: pd.DataFrame, *, first: int = 5) -> pd.DataFrame:
 
     Rows that are nearly one may be one method under two names.
     """
-    kept = means[means.metric.str.startswith("aopc_") & (means.model != "all")]
-    cells = ["dataset", "length", "model", "metric"]
-    wide = kept.pivot_table(index=cells, columns="method", values="value")
+    kept = means[means["metric"].str.startswith("aopc_") & (means["model"] != "all")]
+    wide = kept.pivot_table(index=["dataset", "length", "model", "metric"], columns="method", values="value")
     rows = []
     for method, other in combinations(wide.columns, 2):
         distance = (wide[method] - wide[other]).abs().dropna()
-        rows.append(
-            {"one": method, "other": other, "mean": distance.mean(), "most": distance.max(), "cells": len(distance)}
-        )
+        distances = {"mean": distance.mean(), "most": distance.max(), "cells": len(distance)}
+        rows.append({"one": method, "other": other, **distances})
     return pd.DataFrame(rows).sort_values("mean", ignore_index=True).head(first)
 
 
@@ -466,17 +514,18 @@ def review_bounds(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     NaN for the LSTM."""
     table = published.table("naopc_review").query("item == 'bounds_table'")
     means = limit_means(with_ours(limits, exact))
-    asked = means.query("dataset == 'sst2' and search == 'exact' and subset == 'all'")
-    found = asked.set_index(["model", "statistic"]).value
-    texts = asked.set_index(["model", "statistic"]).n
-    statistics = {"lower_bound": "lower_bound_mean", "upper_bound": "upper_bound_mean", "range": "range_mean"}
+    means = means.query("dataset == 'sst2' and search == 'exact' and subset == 'all'")
+    found = means.set_index(["model", "statistic"])
     rows = []
     for row in table.to_dict("records"):
         model, statistic = str(row["model"]), str(row["statistic"])
-        key = (REVIEWED.get(model, ""), statistics[statistic])
-        known = key in found.index
-        ours = {"ours": float(found[key]) if known else np.nan, "n": int(texts[key]) if known else 0}
-        rows.append({"model": model, "statistic": statistic.replace("_", " "), "review": row["value"], **ours})
+        entry: dict[str, object] = {"model": model, "statistic": statistic.replace("_", " "), "review": row["value"]}
+        key = (REVIEWED.get(model, ""), f"{statistic}_mean")
+        if key in found.index:
+            entry |= {"ours": float(found["value"][key]), "n": int(found["n"][key])}
+        else:
+            entry |= {"ours": np.nan, "n": 0}
+        rows.append(entry)
     return pd.DataFrame(rows)
 
 
@@ -485,20 +534,16 @@ def shared_out(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     both sides, which can only confirm the sums; the last row has all."""
     rows = []
     for name, table in tables.items():
-        known = table[table.ours.notna()]
-        rows.append(
-            {
-                "table": name,
-                "compared": len(known),
-                "agree": int(known.match.sum()),
-                "with ours": int(known.own.sum()),
-                "of these agree": int((known.own & known.match).sum()),
-                "released on both sides": int((~known.own).sum()),
-            }
-        )
-    every = pd.DataFrame(rows)
-    total = every.drop(columns="table").sum().to_dict()
-    return pd.concat([every, pd.DataFrame([{"table": "all", **total}])], ignore_index=True)
+        known = table[table["ours"].notna()]
+        row: dict[str, object] = {"table": name, "compared": len(known)}
+        row["agree"] = int(known["match"].sum())
+        row["with ours"] = int(known["own"].sum())
+        row["of these agree"] = int((known["own"] & known["match"]).sum())
+        row["released on both sides"] = int((~known["own"]).sum())
+        rows.append(row)
+    counts = pd.DataFrame(rows)
+    total = counts.drop(columns="table").sum().to_dict()
+    return pd.concat([counts, pd.DataFrame([{"table": "all", **total}])], ignore_index=True)
 
 
 def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:

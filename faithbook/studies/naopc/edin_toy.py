@@ -1,5 +1,5 @@
-"""Edin et al.'s argument on functions of four words of our own: bounds in closed form, what was asked of the functions,
-and the figures that show it.
+"""Edin et al.'s argument on functions of four words of our own: bounds in closed form, what was computed of the
+functions, and the figures that show it.
 
 `naopc_small_functions` keeps every function's answers to all sets of words, its bounds by search, and AOPC and NAOPC of
 every order. A set is written with 1 for a word that is left, an order as the numbers of its words.
@@ -34,9 +34,10 @@ def linear(weights: Sequence[float]) -> Bounds:
     >>> linear([0.0, 0.5, 0.25, 0.25])
     (0.4375, 0.8125)
     """
-    down = sorted(weights, reverse=True)
+    down = np.array(sorted(weights, reverse=True))
     n = len(down)
-    return sum((j + 1) * w for j, w in enumerate(down)) / n, sum((n - j) * w for j, w in enumerate(down)) / n
+    j = np.arange(1, n + 1)
+    return float(j @ down / n), float((n - j + 1) @ down / n)
 
 
 def gate(kind: str, *, m: int = 2, height: float = 0.8) -> Bounds:
@@ -45,14 +46,18 @@ def gate(kind: str, *, m: int = 2, height: float = 0.8) -> Bounds:
     >>> gate("OR", height=1), gate("AND", m=3, height=1)
     ((0.25, 0.75), (0.75, 1))
     """
-    return (height / N, height * (N - m + 1) / N) if kind == "OR" else (height * m / N, height)
+    if kind == "OR":
+        return height / N, height * (N - m + 1) / N
+    return height * m / N, height
 
 
 def negation(phi: float = 0.2, beta: float = 0.2, gamma: float = 0.4) -> Bounds:
     """Of *not bad, fun, really*: what is lost in all, beta + phi, minus ((N - 3) beta + (N - 1) phi)/N, and more
     ((N - 1) gamma - phi)/N; for beta <= 2 phi and gamma > phi."""
     lost = phi + beta
-    return lost - ((N - 3) * beta + (N - 1) * phi) / N, lost + ((N - 1) * gamma - phi) / N
+    lower = lost - ((N - 3) * beta + (N - 1) * phi) / N
+    upper = lost + ((N - 1) * gamma - phi) / N
+    return lower, upper
 
 
 FORMULAS = {
@@ -66,7 +71,7 @@ CHANCE = {"steep line": 1 / 2, "flat line": 1 / 2, "OR": 1 / 3, "AND": 2 / 3}
 """Mean NAOPC of all orders: 1/2 of a straight line, 1/(m + 1) of an OR of m words, m/(m + 1) of an AND."""
 
 
-# ------------------------------------------------------------------------------------------------------ what was asked
+# -------------------------------------------------------------------------------------------------- what was computed
 @dataclass(frozen=True)
 class Small:
     """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search."""
@@ -106,18 +111,21 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
     """
     by_name = {}
     for row in bounds.to_dict("records"):
-        asked, ordered = (frame[frame.function == row["function"]] for frame in (answers, orders))
-        scores = {
-            tuple(map(int, order.split())): (aopc, naopc)
-            for order, aopc, naopc in zip(ordered.order, ordered.aopc, ordered.naopc, strict=True)
-        }
-        small = Small(dict(zip(asked.left, asked.answer, strict=True)), scores, (row["lower"], row["upper"]))
-        _agree(row["function"], "AOPC", {order: (small.aopc(order), aopc) for order, (aopc, _) in scores.items()})
-        by_name[row["function"]] = small
+        name = row["function"]
+        of_sets = answers[answers["function"] == name]
+        answer = dict(zip(of_sets["left"], of_sets["answer"], strict=True))
+        scores: dict[Order, tuple[float, float]] = {}
+        for ordered in orders[orders["function"] == name].to_dict("records"):
+            order = tuple(int(word) for word in ordered["order"].split())
+            scores[order] = (ordered["aopc"], ordered["naopc"])
+        small = Small(answer, scores, (row["lower"], row["upper"]))
+        _agree(name, "AOPC", {order: (small.aopc(order), aopc) for order, (aopc, _) in scores.items()})
+        by_name[name] = small
     return by_name
 
 
 def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> None:
+    """Raise DataError where the two numbers of a pair differ by more than rounding."""
     for key, (first, other) in pairs.items():
         if not abs(first - other) < EXACT:
             raise DataError(f"{what} of {name} ({key}): {first} and {other}, expected the same: run it again")
@@ -131,16 +139,21 @@ def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
     rows = []
     for name, formula in FORMULAS.items():
         small = by_name[name]
-        every = [plain for plain, _ in small.orders.values()]
-        row = {"model": name, "n (orders)": len(every), "whole text": small.answers[left([])]}
-        row |= {"no words": small.answers[left(range(N))]}
-        ends = zip(("lower", "upper"), formula, small.bounds, (min(every), max(every)), strict=True)
+        aopc = [plain for plain, _ in small.orders.values()]
+        mean_naopc = float(small.naopc.mean())
+        row = {"model": name, "n (orders)": len(aopc)}
+        row["whole text"] = small.answers[left([])]
+        row["no words"] = small.answers[left(range(N))]
+        ends = zip(("lower", "upper"), formula, small.bounds, (min(aopc), max(aopc)), strict=True)
         for end, by_formula, by_search, tried in ends:
             _agree(name, end, {"formula and search": (by_formula, by_search), "all orders": (by_search, tried)})
-            row |= {f"{end}, formula": by_formula, f"{end}, search": by_search}
-        mean = float(small.naopc.mean())
-        _agree(name, "mean NAOPC", {"all orders": (mean, CHANCE.get(name, mean))})
-        rows.append(row | {"mean AOPC": np.mean(every), "mean NAOPC": mean})
+            row[f"{end}, formula"] = by_formula
+            row[f"{end}, search"] = by_search
+        if name in CHANCE:
+            _agree(name, "mean NAOPC", {"all orders": (mean_naopc, CHANCE[name])})
+        row["mean AOPC"] = np.mean(aopc)
+        row["mean NAOPC"] = mean_naopc
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -151,10 +164,14 @@ PERFECT = tuple(range(N))
 
 def in_short(by_name: Mapping[str, Small]) -> str:
     """The result of the page in a sentence: AOPC and NAOPC of the perfect explanation on two lines."""
-    scores = {line: by_name[line].orders[PERFECT] for line in LINES}
-    aopc = " and ".join(f"an AOPC of {plain:.3f} on the {line}" for line, (plain, _) in scores.items())
-    _, normalised = scores[LINES[0]]
-    return f"The perfect explanation has {aopc}, and a NAOPC of {normalised:.0f} on both."
+    clauses = []
+    for line in LINES:
+        aopc, naopc = by_name[line].orders[PERFECT]
+        clauses.append(f"an AOPC of {aopc:.2f} on the *{line}*")
+    return (
+        f"One explanation, perfect for two models, has {' and '.join(clauses)}, and a NAOPC of {naopc:.0f} on both: "
+        "AOPC differs because the models differ, not the explanations."
+    )
 
 
 def change_by_scaling(by_name: Mapping[str, Small]) -> str:
@@ -181,37 +198,38 @@ def level_function(by_name: Mapping[str, Small]) -> str:
 
 # -------------------------------------------------------------------------------------------------------------- figures
 def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
-    """What functions answer while words go in one order, from which AOPC averages how far they have fallen."""
-    rows = [
-        {"model": f"{name}: AOPC {by_name[name].aopc(order):.2f}", "removed": k, "estimate": answer}
-        for name in names
-        for k, answer in enumerate(by_name[name].curve(order))
-    ]
+    """What functions answer while words are removed in one order; AOPC averages how far they have fallen."""
+    rows = []
+    for name in names:
+        model = f"{name}: AOPC {by_name[name].aopc(order):.2f}"
+        for k, answer in enumerate(by_name[name].curve(order)):
+            rows.append({"model": model, "removed": k, "estimate": answer})
     frame = pd.DataFrame(rows)
     return line_plot(frame, "words removed", "answer of the model", x="removed", layout=Layout(panel="model"))
 
 
 def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
     """The worst and the best AOPC and NAOPC of each function, with an order and its reverse."""
-    rows = [
-        (name, score, series, value)
-        for name in names
-        for score, ends, place in (("AOPC", by_name[name].bounds, 0), ("NAOPC", (0.0, 1.0), 1))
-        for series, value in (
-            ("worst of all orders", ends[0]),
-            ("best of all orders", ends[1]),
-            ("perfect explanation", by_name[name].orders[order][place]),
-            ("the same, reversed", by_name[name].orders[order[::-1]][place]),
-        )
-    ]
+    rows = []
+    for name in names:
+        small = by_name[name]
+        own, reverse = small.orders[order], small.orders[order[::-1]]
+        for place, (score, (worst, best)) in enumerate({"AOPC": small.bounds, "NAOPC": (0.0, 1.0)}.items()):
+            rows.append((name, score, "worst of all orders", worst))
+            rows.append((name, score, "best of all orders", best))
+            rows.append((name, score, "perfect explanation", own[place]))
+            rows.append((name, score, "the same, reversed", reverse[place]))
     frame = pd.DataFrame(rows, columns=["row", "panel", "series", "estimate"])
     return dot_plot(frame, "score", layout=Layout(panel="panel", series="series"))
 
 
 def every_order(by_name: Mapping[str, Small]) -> Drawn:
     """NAOPC of every order of every function with a formula, and the mean."""
-    scores = {name: by_name[name].naopc for name in FORMULAS}
-    rows = [(name, "an order", value) for name, naopc in scores.items() for value in np.unique(naopc.round(9))]
-    rows += [(name, "mean: a random order", float(naopc.mean())) for name, naopc in scores.items()]
-    frame = pd.DataFrame(rows, columns=["row", "series", "estimate"])
+    rows, means = [], []
+    for name in FORMULAS:
+        naopc = by_name[name].naopc
+        # Equal values would lie on one another: each is drawn once.
+        rows += [(name, "an order", value) for value in np.unique(naopc.round(9))]
+        means.append((name, "mean: a random order", float(naopc.mean())))
+    frame = pd.DataFrame([*rows, *means], columns=["row", "series", "estimate"])
     return dot_plot(frame, "NAOPC", layout=Layout(series="series"))
