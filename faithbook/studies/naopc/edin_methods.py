@@ -22,8 +22,15 @@ from faithlib.perturb import Perturber
 
 Answers = Callable[[Tensor], Tensor]
 METHODS = (
-    *("attention", "attingrad", "deeplift", "input_x_gradient", "integrated_gradients"),
-    *("kernel_shap", "lime", "occlusion", "random"),
+    "attention",
+    "attingrad",
+    "deeplift",
+    "input_x_gradient",
+    "integrated_gradients",
+    "kernel_shap",
+    "lime",
+    "occlusion",
+    "random",
 )
 """Those that `as_coded` makes, as the published tables name them."""
 
@@ -104,23 +111,29 @@ def as_coded(
         return attribute(method, model, pieces, **of_what, **options)  # type: ignore[arg-type]
 
     def sampled(i: int) -> tuple[Tensor, Tensor]:
-        one = pieces[[i]]
-        asked = Perturber(model, one, target=target, erase="mask")
-        n = max(2, samples_a_piece * int(one.attention_mask.sum()))
+        text = pieces[[i]]
+        perturber = Perturber(model, text, target=target, erase="mask")
+        # As many samples as the text has pieces, times a factor: every text is explained on its own.
+        n = max(2, samples_a_piece * int(text.attention_mask.sum()))
         about = {"target": target, "output": "logit", "surrogate": "lasso", "erase": "mask"}
-        fitted = attribute("lime", model, one, n_samples=n, seed=seed, perturber=asked, **about)  # type: ignore[arg-type]
-        return fitted[0].cpu(), kernel_shap(asked, n_samples=n, seed=seed)[0]
+        lime = attribute("lime", model, text, n_samples=n, seed=seed, perturber=perturber, **about)  # type: ignore[arg-type]
+        return lime[0].cpu(), kernel_shap(perturber, n_samples=n, seed=seed)[0]
 
-    gradient, attention = lengths("input_x_gradient"), attribute("attention", model, pieces)
-    both = zip(*map(sampled, range(len(pieces))), strict=True)
-    fitted, shapley = (pad_sequence(list(rows), batch_first=True) for rows in both)
-    occluded = attribute("occlusion", model, pieces, target=target, output="logit", erase="mask")
-    scores = (
-        *(attention, attention * gradient, lengths("deeplift", baseline="mask", rules="captum"), gradient),
-        *(lengths("integrated_gradients", baseline="mask", n_steps=ig_steps), shapley, fitted, occluded),
-        attribute("random", model, pieces, seed=seed),
-    )
-    return {name: _of_words(values.abs(), pieces, inputs) for name, values in zip(METHODS, scores, strict=True)}
+    gradient = lengths("input_x_gradient")
+    attention = attribute("attention", model, pieces)
+    lime, shapley = zip(*[sampled(i) for i in range(len(pieces))], strict=True)
+    scores = {
+        "attention": attention,
+        "attingrad": attention * gradient,
+        "deeplift": lengths("deeplift", baseline="mask", rules="captum"),
+        "input_x_gradient": gradient,
+        "integrated_gradients": lengths("integrated_gradients", baseline="mask", n_steps=ig_steps),
+        "kernel_shap": pad_sequence(list(shapley), batch_first=True),
+        "lime": pad_sequence(list(lime), batch_first=True),
+        "occlusion": attribute("occlusion", model, pieces, target=target, output="logit", erase="mask"),
+        "random": attribute("random", model, pieces, seed=seed),
+    }
+    return {name: _of_words(values.abs(), pieces, inputs) for name, values in scores.items()}
 
 
 def _of_words(scores: Tensor, pieces: TextInputs, inputs: TextInputs) -> Tensor:

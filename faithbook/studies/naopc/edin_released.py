@@ -16,7 +16,8 @@ from faithbook.access import require
 from faithbook.paths import checked_root
 from faithlib.errors import DataError, unknown
 
-PLACE = "data/released/edin_2025"  # in this repository
+PLACE = "data/released/edin_2025"
+"""In this repository."""
 MODELS = {  # the published tables' name: the files' name
     "bert_sst2": "bert-base-uncased-SST-2",
     "roberta_sst2": "roberta-base-SST-2",
@@ -37,17 +38,19 @@ LONG = ("sst2", "yelp", "imdb")
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 """Names for people."""
 TABLES = ("answers", "attributions", "scores", "limits_exact", "limits_beam", "limits_widths", "texts")
-"""Each a file per model, except `texts`, of which no model said anything."""
+"""Each has a file per model, except `texts`, which are the same for all."""
 
 
 def packed_folder() -> Path:
-    """Where the packed tables lie."""
+    """The folder of the packed tables."""
     return checked_root() / PLACE
 
 
 def files_of(name: str) -> dict[str, str | None]:
     """The files of a table, with the model of each."""
-    return {"texts.parquet": None} if name == "texts" else {f"{name}_{model}.parquet": model for model in MODELS}
+    if name == "texts":
+        return {"texts.parquet": None}
+    return {f"{name}_{model}.parquet": model for model in MODELS}
 
 
 def read_packed(name: str, model: str | None = None, folder: Path | None = None) -> pd.DataFrame:
@@ -61,19 +64,24 @@ def read_packed(name: str, model: str | None = None, folder: Path | None = None)
         raise unknown("model", model, MODELS)
     if folder is None:
         require(PLACE)
-    files = {file: of for file, of in files_of(name).items() if of is None or model in (None, of)}
-    tables = [_read_file((folder or packed_folder()) / file) for file in files]
-    if model is not None or len(tables) == 1:
-        return tables[0]
-    for table, of in zip(tables, files.values(), strict=True):
-        table.insert(0, "model", of)
+        folder = packed_folder()
+    tables = []
+    for file, of in files_of(name).items():
+        if model not in (None, of) and of is not None:
+            continue
+        table = _read_file(folder / file)
+        if model is None and of is not None:
+            table.insert(0, "model", of)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
 def _read_file(path: Path) -> pd.DataFrame:
     """The table of a file, read once while the file stays the same."""
     place = path.resolve()
-    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    changed = 0
+    if place.is_file():
+        changed = place.stat().st_mtime_ns
     return _read_once(place, changed).copy(deep=False)
 
 

@@ -205,7 +205,7 @@ def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> 
         for k, answer in enumerate(by_name[name].curve(order)):
             rows.append({"model": model, "removed": k, "estimate": answer})
     frame = pd.DataFrame(rows)
-    return line_plot(frame, "words removed", "answer of the model", x="removed", layout=Layout(panel="model"))
+    return line_plot(frame, "words removed", "output of the model", x="removed", layout=Layout(panel="model"))
 
 
 def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
