@@ -14,6 +14,7 @@ All names of `__all__` are imported when they are first used: what they stand on
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "metrics":
-        return import_module("faithlib.metrics")
     if name not in _HOME:
+        # So that `faithlib.bench` is there after `import faithlib`, as `faithlib.metrics` is.
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, known_as = _HOME[name]
     thing = getattr(import_module(module), known_as)

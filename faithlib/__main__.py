@@ -35,6 +35,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faithlib import __version__
 from faithlib.errors import DataError, FaithlibError, check_counts, check_known, counted, require
 
 if TYPE_CHECKING:
@@ -59,10 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m faithlib", description=__doc__.partition("\n")[0])
-    raw = argparse.RawDescriptionHelpFormatter
-    commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("evaluate", epilog=__doc__, formatter_class=raw)
+    parser = argparse.ArgumentParser("python -m faithlib", description="Measure explanations; -h after a command.")
+    parser.add_argument("--version", action="version", version=f"faithlib {__version__}")
+    # An option is written in full: what is short for one today may be short for two tomorrow.
+    form: dict[str, Any] = {"epilog": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    form["allow_abbrev"] = False
+    commands = parser.add_subparsers(required=True, metavar="command")
+    one = commands.add_parser("evaluate", help="all metrics of several methods, for a text classifier", **form)
     one.set_defaults(call=_evaluate)
     one.add_argument("model", help="a folder, or a name on the hub")
     one.add_argument("texts", type=Path, help="a CSV file with the column text")
@@ -87,11 +91,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--block", type=int, default=1024, help="texts at a time, which memory grows with (default: 1024)")
     one.add_argument("--shard", help="only a share of the texts, 3/16: into a file that `merge` joins with the others")
     one.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
-    joined = commands.add_parser("merge", epilog=__doc__, formatter_class=raw)
+    joined = commands.add_parser("merge", help="the shares of an evaluation as one report", **form)
     joined.set_defaults(call=_merge)
     joined.add_argument("shares", nargs="+", type=Path, help="the files of all shares, report.*-of-16.json")
     joined.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
-    bench = commands.add_parser("bench", epilog=__doc__, formatter_class=raw)
+    bench = commands.add_parser("bench", help="metrics and methods on models whose true explanation is known", **form)
     bench.set_defaults(call=_bench)
     bench.add_argument("metrics", nargs="*", help="names, or files with one of yours (default: all of faithfulness)")
     bench.add_argument("--methods", type=_names, default=[], help="names, or files with one of yours, commas between")
@@ -213,7 +217,6 @@ def _merge(given: argparse.Namespace) -> None:
 
 def _digest(given: argparse.Namespace) -> str:
     """A digest of a call: of its options, and of the files that it reads."""
-    from faithlib import __version__
 
     # Where it runs, and where the share goes, change nothing.
     options = {

@@ -13,6 +13,7 @@ import pytest
 import transformers
 from toy_models import text_model, tokenizer
 
+from faithlib import __version__
 from faithlib.__main__ import main
 from faithlib.evaluation import evaluate
 
@@ -206,3 +207,12 @@ def test_it_runs_as_a_module() -> None:
     run = [sys.executable, "-m", "faithlib"]
     helped = subprocess.run([*run, "evaluate", "--help"], capture_output=True, text=True, check=True)
     assert "--max-length" in helped.stdout and "TEXTS.csv is a table in UTF-8" in helped.stdout
+
+
+def test_it_says_its_version_and_takes_no_half_options(capsys) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"faithlib {__version__}\n"
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", "my-model", "made.csv", "--metric", "saco"])
+    assert "unrecognized arguments: --metric saco" in capsys.readouterr().err

@@ -63,6 +63,20 @@ def test_every_public_name_can_be_imported() -> None:
             assert hasattr(loaded, name), f"{module}.{name}"
 
 
+def test_a_module_is_there_without_an_import_of_its_own() -> None:
+    """In a process of its own, in which nothing of the library has been imported."""
+    lines = (
+        "import faithlib",
+        "print(faithlib.bench.__name__, faithlib.naopc.__name__, hasattr(faithlib, '_scheduler'))",
+        "faithlib.evalute",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["faithlib.bench", "naopc", "True"]
+    assert done.stderr.endswith("has no attribute 'evalute'. Did you mean: 'evaluate'?\n")
+
+
 def test_other_things_in_place_of_settings_are_refused() -> None:
     def film(texts: list[str]) -> list[list[float]]:
         return [[0.5, 0.5] for _ in texts]

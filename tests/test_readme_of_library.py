@@ -17,19 +17,20 @@ import report_picture
 from toy_models import text_model, tokenizer
 
 import faithlib
+from faithlib.__main__ import main
 from faithlib.attribution import methods
 from faithlib.metrics.__main__ import with_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "faithlib" / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_code_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
     printed = []
-    for block in blocks:
+    for block in BLOCKS:
         with contextlib.redirect_stdout(io.StringIO()) as stream:
             exec(compile(block, "README.md", "exec"), names)
         printed.append(stream.getvalue())
@@ -38,16 +39,24 @@ def test_code_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (tmp_path / "report.html").is_file() and "top_drop" in printed[-1]
 
 
+def write_own_files(folder: Path) -> None:
+    """The metric and the method of the page, each in a file of the name that the commands have."""
+    for decorator, name in (("@metric(", "my_metric.py"), ("@method(", "my_method.py")):
+        (block,) = (block for block in BLOCKS if decorator in block)
+        (folder / name).write_text(block.partition("\nprint(")[0] + "\n", encoding="utf-8")
+
+
 def test_commands_run_as_printed(tmp_path: Path) -> None:
     """Those for a shell, with a small classifier and a table of texts in the places that they name."""
     lines = re.findall(r"^```bash\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
     commands = [shlex.split(line) for line in "".join(lines).splitlines() if "faithlib evaluate" in line]
-    assert commands
+    assert len(commands) == 2
     for number, command in enumerate(commands):
         folder = tmp_path / str(number)
         text_model("bert", classes=2).save_pretrained(folder / command[4])
         tokenizer().save_pretrained(folder / command[4])
         (folder / command[5]).write_text("text\na fine film\nnot bad\nwho is it\n", encoding="utf-8")
+        write_own_files(folder)
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(
             [sys.executable, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -55,7 +64,9 @@ def test_commands_run_as_printed(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         report = folder / command[command.index("--out") + 1]
         values = pd.read_csv(report.with_suffix(".csv"))
-        assert report.is_file() and set(values.method) == set(command[command.index("--methods") + 1].split(","))
+        assert report.is_file() and set(values.method) == set(
+            command[command.index("--methods") + 1].replace("my_method.py", "lone_words").split(",")
+        )
 
 
 def test_the_picture_of_a_report_says_what_the_report_says() -> None:
@@ -77,3 +88,12 @@ def test_the_newest_version_stands_first_in_the_change_log() -> None:
     newest = next(heading for heading in headings if heading != "Unreleased")
     assert newest.startswith(f"{faithlib.__version__} (20") and headings.index(newest) <= 1
     assert set(re.findall(r"^### (.*)$", log, flags=re.MULTILINE)) <= {"Added", "Changed", "Fixed", "Removed"}
+
+
+def test_the_bench_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (line,) = re.findall(r"^python -m faithlib (bench .*)$", PAGE, flags=re.MULTILINE)
+    write_own_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+        assert main([*shlex.split(line), "--inputs", "2"]) == 0
+    assert {"srg", "top_drop", "lime", "lone_words"} <= set(stream.getvalue().split())
