@@ -14,7 +14,7 @@ page.finish()                                        # what ran where; refuses w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +39,8 @@ from faithbook.stats.verdict import Verdict
 from faithlib.errors import DataError, InputError, unknown
 
 _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
-_ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: "near the threshold"}
+NEAR = "near the threshold"
+_ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: NEAR}
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
@@ -440,6 +441,11 @@ class Page:
             wide = wide.drop(columns="published")
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
+        if "on its own" in wide and NEAR in set(wide["on its own"]):
+            near = frame.loc[wide["on its own"] == NEAR, "claim"]
+            caption = (
+                f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(str(claim)).margin for claim in near)}"
+            )
         nothing = "*No part of these claims can be compared.*"
         return self.listing(
             all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
@@ -542,6 +548,20 @@ class Page:
 def _alone(answer: object) -> str:
     """What a part would say on its own."""
     return _ALONE.get(answer, answer) if isinstance(answer, str) else "–"
+
+
+def _near_in_words(margins: Iterable[float | None]) -> str:
+    """What `NEAR` means in a table, with the margins of its claims.
+
+    >>> _near_in_words([0.05, 0.05])
+    '*Near the threshold*: less than 0.05 from the value that the claim has to exceed, at the 5 % level, so too little \
+to support it'
+    """
+    known = sorted({margin for margin in margins if margin is not None})
+    return (
+        f"*{NEAR.capitalize()}*: less than {' or '.join(f'{margin:g}' for margin in known)} from the value that the "
+        "claim has to exceed, at the 5 % level, so too little to support it"
+    )
 
 
 def _ends(low: float, high: float) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
-from faithbook.show.tables import rounded
+from faithbook.show.tables import of_size
 from faithbook.stats.evidence_levels import MIXED, REPRODUCED, SUBSTITUTE, UNDECIDED, display_label
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
@@ -261,8 +261,8 @@ def _n_of(n: str) -> str:
 
 
 def _with_interval(value: str, low: str, high: str) -> str:
-    ends = f" [{rounded(float(low), 3)}, {rounded(float(high), 3)}]" if low else ""
-    return f"{rounded(float(value), 3)}{ends}"
+    ends = f" [{of_size(float(low))}, {of_size(float(high))}]" if low else ""
+    return f"{of_size(float(value))}{ends}"
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it

@@ -99,7 +99,8 @@ page.plot(
     second,
     "soft_figure2_slopes_plot",
     only=["soft_c10"],
-    caption="Change of the mean score per doubling of the rationale, MPNet, 95 % intervals.",
+    caption="Change of the mean score per doubling of the rationale, MPNet, 95 % intervals; "
+    f"n: {figures.texts_in_words(compared)}",
 )
 
 # %% [markdown]
@@ -111,8 +112,9 @@ page.plot(
 #
 # **What the paper shows.** Diagnosticity, the share of inputs on which a metric scores a real attribution strictly
 # above a random one, for NS and NC at every length (mean over methods), with Soft-NS and Soft-NC as level lines because
-# they have no length. The paper reads from it that diagnosticity does not grow with the length and tends to fall for long
-# rationales, and that on Evidence Inference and MultiRC both soft metrics are above both hard ones.
+# they have no length. The paper reads from it that diagnosticity does not keep rising with the length and in general falls for long
+# rationales; that on SST and AG News it first rises and then falls; and that on Evidence Inference and MultiRC both soft metrics are
+# above both hard ones.
 #
 # **Our run.** Each method's value is compared with that of the random attribution on the same input, training run and length.
 
@@ -129,8 +131,7 @@ page.figure(
 )
 
 # %% [markdown]
-# **First up, then down.** The paper reads off its figure that on SST and on AG News the diagnosticity of both hard metrics first rises
-# and then falls. We compare the middle of the five lengths with the shortest and with the longest. Each of the eight differences is a
+# **First up, then down?** On SST and on AG News the paper sees this for both hard metrics. We compare the middle of the five lengths with the shortest and with the longest. Each of the eight differences is a
 # statement of its own, so the verdict is *mixed* if some hold and others are contradicted.
 
 # %%
@@ -138,13 +139,18 @@ fourth = page.test({"soft_c13": diagnosticity.rises_and_falls(power, tasks, rati
 page.verdicts(fourth)
 
 # %%
-page.parts(fourth, "soft_figure3_rise_parts", caption="Diagnosticity at the middle length minus that at either end")
+page.parts(
+    fourth,
+    "soft_figure3_rise_parts",
+    caption="Diagnosticity at the middle length minus that at either end, MPNet. *On its own*: whether this comparison alone is as the "
+    "paper reads it",
+)
 
 # %% [markdown]
 # **Ties do not count as wins.** With short rationales they are frequent: a real and a random attribution may pick the same
 # token, and then their scores are the same number. A probability that rises counts as one that stays, so two attributions
-# whose erasures both raise it are equal too; the number after the slash is the share of these ties. Ties alone can make a
-# curve start low.
+# whose erasures both raise it are equal too; the number after the slash is the share of these ties. A curve can start low because of
+# ties alone.
 
 # %%
 page.listing(
@@ -165,7 +171,8 @@ if long_tasks:
     fig, alt = figures.drawn_diagnosticity(on_long, power, long_tasks)
     caption = (
         f"The same for long texts, with MiniLM (n = {figures.fewest_texts(compared, long_tasks, ratios[0]):,} texts in the smaller set), mean "
-        "over five methods. Dashed: the soft metrics. Bands: 95 % intervals."
+        "over five methods. Dashed: the soft metrics. Bands: 95 % intervals. Dotted: one half, chance. *pair*, *section*: the substitutes "
+        "named under *Data used*"
     )
     display(page.figure(fig, "soft_figure3_long", alt=alt, caption=caption, data=on_long))
 else:
@@ -192,14 +199,16 @@ page.plot(
     third,
     "soft_figure3_gains_plot",
     only=["soft_c11"],
-    caption="Soft − hard on the two long tasks, MiniLM, 95 % intervals; published: the paper's Table 3.",
+    caption="Diagnosticity, soft minus hard, on the substitutes of the two long tasks, MiniLM, 95 % intervals; published: the paper's Table "
+    "3, on its own data. At the right: the distance in standard errors",
 )
 
 # %%
 page.curve(
     curve,
     "soft_c11_curve",
-    caption="Soft − hard on the long texts, the lowest of the four differences under each choice, with 95 % intervals; above zero the claim holds.",
+    caption="Diagnosticity, soft minus hard, on the long texts: the lowest of the four differences under each choice, with 95 % intervals. "
+    "Above zero the claim holds.",
 ) if long_tasks else None
 
 # %% [markdown]

@@ -78,9 +78,9 @@ page.in_short(
 # %% [markdown]
 # ## From the published numbers to ours
 #
-# The figure reads from top to bottom. First the published values; then our two models, the smaller one first, and the larger one
-# with all weights trained instead of a small adapter. From *as written* on it is the larger model, and each row adds one choice of
-# the code to those above it ({ref}`the eight choices <soft-pipeline-choices>`).
+# The figure reads from top to bottom. First the published values; then our two models, the smaller one first, and on SST the larger one
+# with all weights trained instead of a small adapter. From *as written* on it is the larger model with its adapter, and each row adds one
+# choice of the code to those above it ({ref}`the eight choices <soft-pipeline-choices>`).
 
 # %%
 path = pipeline.path_of(level)
@@ -101,8 +101,8 @@ Markdown(pipeline.steps_in_words(changed, level))
 page.listing(
     changed,
     "soft_pipeline_explained",
-    caption="Diagnosticity as published and with the larger model, then what each step changes of it (with a sign), and what remains: "
-    "the larger model with all choices of the code minus the published value; a dash: not measured. The steps are of one training run and fewer texts, so "
+    caption="Diagnosticity as published and ours with the larger model (MPNet), then what each step changes of ours (with a sign), and what "
+    "remains: the larger model with all choices of the code minus the published value; a dash: not measured. The steps are of one training run and fewer texts, so "
     "that rows do not add up exactly; n: the fewest and the most texts of a row",
     empty=ONE_SIZE,
     wide=pipeline.changes_in_words(changed),
@@ -116,8 +116,8 @@ page.quote(
 
 # %% [markdown]
 # **What may explain the rest.** Four differences between code and text could not be tried, because they need the code's own
-# batches or model: a baseline that is lowered a little with every call, gradients summed over a batch, positions of RoBERTa, and
-# DeepLIFT on a simplified network ({doc}`soft_deviations` lists them as its points D4, D7, D9 and D10). The models also differ: ours are sentence encoders,
+# batches or model: a stored baseline that every call lowers a little, gradients summed over a batch, position
+# numbers of RoBERTa, and DeepLIFT on a simplified network ({doc}`soft_deviations` lists them as its points D4, D7, D9 and D10). The models also differ: ours are sentence encoders,
 # the paper's are BERT, SciBERT and RoBERTa.
 
 # %% [markdown]
@@ -157,8 +157,10 @@ page.listing(
 # %% [markdown]
 # ## Every combination
 #
-# The eight choices are six here, because lengths, draws and scaled attention are exchanged together, as *protocol*; six make 64 combinations. For each combination we take the smaller of the two differences Soft-NC − NC and Soft-NS − NS: above zero soft erasure is better under both metrics.
-# The largest of 64 is selected, so it is larger than it would be on new texts.
+# The eight choices are six here, because lengths, draws and scaled attention are exchanged together, as *protocol*; six make 64
+# combinations. For each combination we take the smaller of the two differences Soft-NC − NC and Soft-NS − NS: above zero soft erasure is
+# better under both metrics. *Clearly*: the 95 % interval lies above zero. The largest of 64 is selected, so it is larger than it would be
+# on new texts.
 
 # %% tags=["remove-input"]
 Markdown(pipeline.better_under_both(replayed.every, pipeline.names_of_groups(replayed.groups)))
@@ -189,7 +191,7 @@ page.listing(
 # %% [markdown]
 # ## Why is attention below chance under soft metrics?
 #
-# With the larger model, attention and x∇x score below random explanations on most texts. A soft metric uses two things of an
+# With the larger model, the soft metrics score attention and x∇x below random explanations on most texts. A soft metric uses two things of an
 # explanation: the *order* of its scores and their *amounts*. Min-max scaling leaves attention with a few high scores and many near 0,
 # while random scores average 0.5: under Soft-NC the random explanation simply erases more, under Soft-NS it keeps more ({doc}`soft_deviations`). Ranks give every explanation
 # the same amounts in its own order. If the order were at fault, ranks would not help. A very confident model that does not react

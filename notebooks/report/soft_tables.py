@@ -69,13 +69,14 @@ averages = tables.published_averages()
 apart, furthest = tables.printed_near_attention()
 Markdown(
     f"On {tables.first_word(compared.model)} the hard metric is clearly ahead of its soft version in {by_method.behind} of {by_method.n} "
-    f"comparisons (five methods, two pairs of metrics), the soft one in {by_method.ahead}. The paper's own averages over its four data "
+    f"comparisons (five methods, two pairs of metrics; clearly: the 95 % interval of the difference excludes zero), the soft one in "
+    f"{by_method.ahead}. The paper's own averages over its four data "
     f"sets are {averages['soft_nc']:.3f} for Soft-NC against {averages['nc']:.3f} for NC, and {averages['soft_ns']:.3f} for Soft-NS "
     f"against {averages['ns']:.3f} for NS. In brackets is the paper's mean over {tables.listing(tasks)} alone, computed from its Table 6, "
     "because these are the data sets that we have. In the row of α∇α the printed digits are probably those of *squared* attention: "
     f"over the {len(table6) // len(METHODS)} cells of Table 6 they are {apart:.3f} from the row of α on average ({furthest:.3f} at most). The "
     "released code squares attention, the text multiplies it by its gradient, and so do we ({doc}`soft_deviations`, D6). So this row of "
-    "Tables 2 and 6 compares two methods, and a mean over methods, as in Table 3, contains it ({ref}`what squared attention changes <soft-squared-attention>`)."
+    "Tables 2 and 6 compares two different methods, and each mean over methods, as in Table 3, contains it ({ref}`what squared attention changes <soft-squared-attention>`)."
 )
 
 # %%
@@ -87,7 +88,7 @@ page.table(
     columns=["method"],
     digits=3,
     printed=compared.printed("soft_table2"),
-    caption=f"Diagnosticity per attribution method{averaged}; n: texts with a score in the smaller data set",
+    caption=f"Diagnosticity per attribution method{averaged}",
     words=tables.first_words(compared.models),
 )
 
@@ -123,12 +124,13 @@ page.table(
     columns=["dataset"],
     digits=3,
     printed=compared.printed("soft_table3"),
-    caption="Diagnosticity per data set, mean over the five methods, among them α∇α (probably another method in print: text above Table 2); "
-    "n: texts with a score in the smaller data set",
+    caption="Diagnosticity per data set, mean over the five methods",
     words=tables.first_words(compared.models),
 )
 
 # %% [markdown]
+# One of the five methods, α∇α, is probably another one in the paper (text above Table 2).
+#
 # **Why ours may differ.** The paper's classifiers were not published; ours are sentence encoders with low-rank adapters. The paper draws
 # one mask for a soft score, we average several ({doc}`soft_deviations` measures what that changes). {doc}`soft_pipeline` goes from the
 # published numbers to ours step by step.
@@ -198,17 +200,19 @@ Markdown(f"{tables.exceptions_in_print()} {tables.exceptions_of_ours(compared)}"
 
 # %% [markdown]
 # **Does it depend on choices that the paper leaves open?** The paper and its code leave open, or say differently, how scores are mapped to
-# the unit interval, which way the mask points, what an empty text is and how ties count ({doc}`soft_pipeline` explains each choice). In the
-# two figures each column is one variant of the analysis, marked below by the choices it makes: one or two differ from the book's own
-# (circle). Its height is the difference that decides the claim: of c01 the smaller of Soft-NC − NC and Soft-NS − NS, of c02 the smallest
-# of all comparisons. Above zero all of them hold. The verdict on c01 is that of *all*, the book's own choices on all texts.
+# the unit interval, which way the mask points, what an empty text is and how ties count ({doc}`soft_pipeline` explains these choices,
+# {doc}`soft_deviations` those of DeepLIFT and of precision). In the two figures each column is one variant of the analysis, marked below by
+# the choices it makes. The circle is the book's own choices; all others differ from these in one or two. The height is the difference
+# that decides the claim: of c01 the smaller of Soft-NC − NC and Soft-NS − NS, of c02 the smallest of all comparisons. Above zero all of
+# them hold. Choices were varied on a part of the texts (*ag and sst* in the figure of c01). The verdict on c01 is that of the one column
+# with *all* texts, which makes the book's own choices as well.
 
 # %%
 page.curve(
     curve1,
     "soft_c01_curve",
-    caption="c01: soft minus hard, the smaller of the two differences, in each analysis variant, with 95 % intervals; on those texts "
-    f"of {tables.listing(sorted(tried.levels('dataset')))} on which choices were varied, except *all*",
+    caption="c01: soft minus hard, the smaller of the two differences, in each analysis variant, with 95 % intervals. All columns but one "
+    f"have those texts of {tables.listing(sorted(tried.levels('dataset')))} on which choices were varied",
 )
 
 # %%
@@ -302,7 +306,10 @@ Markdown(tables.squared_in_words(compared, tried, squared) if len(squared) else 
 # %%
 ties = tables.ties(compared)
 page.listing(
-    ties, "soft_tables_ties", caption="Share of comparisons with random scores that are ties, mean over methods, MPNet"
+    ties,
+    "soft_tables_ties",
+    caption="Share of comparisons with random scores that are ties, mean over methods, MPNet. *At the limit*: the part of them in which "
+    "erasing lowers the probability under neither attribution (explained below)",
 )
 
 # %% tags=["remove-input"]
@@ -321,7 +328,7 @@ Markdown(
 # %% [markdown]
 # ### Substitute data
 #
-# Small data sets of a similar kind replace those of the paper; all with MiniLM. No claim on this page rests on them.
+# Small data sets of a similar kind replace those of the paper; all with MiniLM. No verdict on this page rests on them.
 
 # %%
 page.stand_ins(
@@ -335,7 +342,8 @@ page.stand_ins(
 # %% [markdown]
 # ## Table 1: data and classifiers
 #
-# F1 is the macro average over the test split in percent, with its standard deviation over training runs (ours: three). *Words per text*
+# F1 is the macro average over the test split in percent, with its standard deviation over training runs (ours: three). A dash: no usable
+# model, as the note below the table explains. *Words per text*
 # are means of the test split, a query included. *Trained on* is what remains of the training split without near-duplicates of test
 # texts. Long texts are cut, so that only their beginning is classified and explained ({doc}`how many were cut <status>`).
 
@@ -355,8 +363,8 @@ page.verdicts(tested_table1)
 trained = tables.tried_in_words("text/evinf-seed0").replace(", 1 epochs,", ", one epoch,") or "its card is not here."
 Markdown(
     "::::{admonition} Why no model of Evidence Inference and MultiRC\n:class: dropdown note\n\n"
-    "We found no public copy of Evidence Inference's training split, and only a fifth of MultiRC's, on which MiniLM did no better than always "
-    "predicting the most frequent class. We tried Evidence Inference again with the prompts of its second release {cite:p}`deyoung_2020b` whose "
+    "We found no public copy of Evidence Inference's training split, and only a fifth of MultiRC's. MiniLM, trained on that fifth, did no "
+    "better than always predicting the most frequent class. We tried Evidence Inference again with the prompts of its second release {cite:p}`deyoung_2020b` whose "
     f"articles are in no other split (MiniLM, one training run): {trained} "
     "An F1 so far below the printed one is too low to explain this model's predictions. Neither data set is in the tables of diagnosticity. MPNet "
     "was not trained on either: that takes a GPU, which we did not have for it (`tests/benchmarks/lent_gpu/train_long_texts.py` would do it).\n::::"
@@ -366,7 +374,8 @@ Markdown(
 # ## Table 5 (Appendix A): training settings
 #
 # Ours are those of low-rank adapters, which need higher learning rates than the full fine-tuning of the paper. MPNet, on which claims are
-# judged, was trained on SST and AG News alone.
+# judged, was trained on SST and AG News alone. The MiniLM models of Evidence Inference and MultiRC were trained and found unusable (note
+# above).
 
 # %%
 of_paper, of_ours = (recipe_of("soft", "text_classifiers", size)["training"] for size in ("paper", profile))

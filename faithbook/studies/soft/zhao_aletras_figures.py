@@ -62,7 +62,8 @@ def in_short(compared: Compared, ratios: Sequence[float]) -> str:
         f"{100 * best['nc']:.0f} % of the wordpieces under comprehensiveness (NC) and of {100 * best['ns']:.0f} % "
         "under sufficiency (NS). Share of texts on which the real one is preferred, from rationales of "
         f"{100 * first:.0f} % to {100 * last:.0f} %: NC {ends['nc']}, NS {ends['ns']} ({compared.model}, n = {n:,} "
-        "texts in the smaller data set). The paper reads off its figure that this share does not grow with the length."
+        "texts in the smaller data set). The paper reads off its figure that this share does not keep rising with the "
+        "length."
     )
 
 

@@ -516,11 +516,11 @@ def what_amounts_explain(amounts: pd.DataFrame) -> str:
     lower = int((by_half[HALVES["more"]] < by_half[HALVES["less"]]).sum())
     highest = values["max"]
     return (
-        f"**The amounts explain it.** With equal amounts every value rises, from {before} to {after}; each change has "
-        "an interval above zero. Equal amounts do not show that every order is informative: where an interval under "
-        "ranks includes 0.50, the order is not better than chance. Ties are at most "
-        f"{100 * highest[TIED]:.0f} % of the comparisons. Confidence may add to it: the more confident half has the "
-        f"lower value in {lower} of {len(by_half)} rows, but the less confident half is below chance as well (at most "
+        "**The amounts explain why these values are below chance.** With equal amounts every value rises, from "
+        f"{before} to {after}; each change has an interval above zero. Equal amounts do not show that every order is "
+        "informative: where an interval under ranks includes 0.50, the order is not better than chance. Ties are at "
+        f"most {100 * highest[TIED]:.0f} % of the comparisons. Confidence may add to it: the more confident half has "
+        f"the lower value in {lower} of {len(by_half)} rows, but the less confident half is below chance as well (at most "
         f"{highest[HALVES['less']]:.2f})."
     )
 

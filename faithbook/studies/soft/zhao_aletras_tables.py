@@ -584,13 +584,15 @@ def first_words(models: Iterable[str]) -> dict[str, str]:
 
 
 def ours_first(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with the columns of published values after ours, before n.
+    """A table with the columns of published values after ours, before n, and the word of the page for tasks.
 
     >>> list(ours_first(pd.DataFrame(columns=["metric", "published, 4 tasks", "ours", "n"])))
-    ['metric', 'ours', 'published, 4 tasks', 'n']
+    ['metric', 'ours', 'published, 4 data sets', 'n']
     """
     published = [name for name in table.columns if name.startswith("published")]
-    return table[[*(name for name in table.columns if name not in (*published, "n")), *reversed(published), "n"]]
+    others = [name for name in table.columns if name not in (*published, "n")]
+    ordered = table[[*others, *reversed(published), "n"]]
+    return ordered.rename(columns={name: name.replace(" tasks", " data sets") for name in published})
 
 
 def main_columns(table1: pd.DataFrame) -> pd.DataFrame:
@@ -642,13 +644,23 @@ def training_settings(
     return pd.DataFrame(rows)
 
 
+def plain(number: str) -> str:
+    """A number without an exponent, so that learning rates compare at a glance.
+
+    >>> plain("1e-05"), plain("0.0004"), plain("32")
+    ('0.00001', '0.0004', '32')
+    """
+    return f"{float(number):.6f}".rstrip("0").rstrip(".")
+
+
 def settings_wide(settings: pd.DataFrame) -> pd.DataFrame:
     """Training settings with a row for each data set and model of ours that was trained on it: ours with the published
     one in brackets."""
     about = ["data set", "setting", "model", "published"]
     long = settings.melt(about, ["MPNet", "MiniLM"], "our model", "ours")
     long = long[long["ours"] != UNKNOWN]
-    cells = long.assign(cell=long["ours"] + " (" + long["published"] + ")")
+    shown = [f"{plain(ours)} ({plain(printed)})" for ours, printed in zip(long["ours"], long["published"], strict=True)]
+    cells = long.assign(cell=shown)
     index = ["data set", "our model", "model"]
     wide = cells.pivot(index=index, columns="setting", values="cell").reset_index().rename_axis(columns=None)
     place = {name: number for number, name in enumerate(dict.fromkeys(settings["data set"]))}
