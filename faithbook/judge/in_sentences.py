@@ -27,8 +27,8 @@ from faithbook.stats.evidence_levels import AUTHORS, MIXED, NOT_TESTED, NOTHING,
 from faithbook.stats.verdict import Verdict
 
 DECIDES = (
-    "*The one that decides*: comparisons are put in order by how well they support the claim, and it is the last of "
-    "those that the rule asks for. Where all have to hold it is the weakest."
+    "*The one that decides*: comparisons are put in order by their estimates, those that support the claim most first, "
+    "and it is the last of those that the rule asks for. Where all have to hold it has the weakest estimate."
 )
 """What a sentence means by the comparison that decides."""
 _CHOICES = {

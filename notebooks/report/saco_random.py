@@ -37,8 +37,8 @@ page.in_short(lambda: wu_random.in_short(at, methods))
 # %% [markdown]
 # {cite:t}`wu_2024` test metrics with random scores: a good metric should rate them clearly below a useful explanation. They
 # compare means over many images. But on one image SaCo of random scores is seldom zero: with ten groups of pixels it has a standard
-# deviation of about a third. So the practical question is how many images a metric needs before the difference shows. The paper
-# does not ask it.
+# deviation of about a third. So the practical question, which the paper leaves open, is how many images a metric needs before the
+# difference shows.
 #
 # The five metrics are explained on {doc}`saco_figures`. The explanations are the paper's ten and the *last layer, with gradient*
 # from its Table 1 ({ref}`what they are <vit-methods>`). Images of CIFAR-10 and CIFAR-100 are pooled here, so means differ a little
@@ -61,8 +61,8 @@ wins = wu_random.wins_by_method(at, methods)
 in_numbers = page.listing(
     wins,
     "saco_random_wins",
-    caption=f"Share of images on which an explanation has a strictly higher score than random scores (n = {wins.n.min():,} images), with 95 % "
-    "intervals. The file also has ties and mean differences",
+    caption=f"Share of comparisons in which an explanation has a strictly higher score than random scores (n = {wins.n.min():,} images), with "
+    "95 % intervals. The file also has ties and mean differences",
     wide=in_words(wins, ["method"], "metric", ".2f").rename(columns=label),
 )
 page.quote("saco_random", {f"{label(metric)}, wins": at("win", metric, METHODS) for metric in SIGN})
@@ -73,8 +73,8 @@ page.figure(
     fig,
     "saco_random_wins_plot",
     alt=alt,
-    caption=f"Share of images on which an explanation beats random scores, by metric, with 95 % intervals (n = {wins.n.min():,} images). Grey "
-    "ticks: share of ties. Dotted: one half. Some intervals are narrower than their dots.",
+    caption=f"Share of comparisons in which an explanation beats random scores, by metric, with 95 % intervals (n = {wins.n.min():,} images). "
+    "Grey ticks: share of ties. Dotted: one half. Some intervals are narrower than their dots.",
 )
 
 # %%
@@ -94,9 +94,9 @@ details(
 #
 # We assume a small and common study: each image has one model, one explanation and one random map, and the two scores are compared
 # by a two-sided paired *t*-test at the level 0.05. The table has the number of images with which that test finds the explanation
-# ahead in 80 % of all studies. It is ∞ for an explanation that is not ahead of random scores on our images, and an interval ends
-# with ∞ if it may not be. If ∞ has an interval that begins with a number, the explanation may be ahead after all, but by so little
-# that at least this many images are needed.
+# ahead in 80 % of all studies. No number of images is enough (∞) for an explanation that is not ahead of random scores on our images. An
+# interval that ends with ∞ includes this case. An interval from a number to ∞ next to an estimate of ∞ says: if the explanation is ahead
+# after all, then by so little that at least this many images are needed.
 #
 # SaCo can also be tested without a random map, because its mean over random scores is known: zero. That removes the random map's
 # noise (last column).
@@ -130,7 +130,8 @@ noise = page.measure("saco_metrics", parts=["", "groups"], over=["k", "power"], 
 page.listing(
     wu_random.spreads(noise.quantity("power", "k"), noise.levels("k")),
     "saco_random_noise",
-    caption="Standard deviation of SaCo of random scores over n images, in theory and with our models (95 % intervals), and its mean",
+    caption="Standard deviation of SaCo of random scores over n images, in theory and with our models, the mean SaCo of random scores, and the "
+    "images needed for a mean within 0.02 of zero; with 95 % intervals",
 )
 
 # %% [markdown]
@@ -154,23 +155,22 @@ page.listing(
     nudged,
     "saco_random_nudged",
     caption="Maps of n images without and with invisible noise: the rank correlation of their pixels, and by how much SaCo moves, with 95 % "
-    "intervals",
+    "intervals where they show in three digits",
+    wide=wu_random.nudged_in_words(nudged),
 )
 
 # %%
 probability = moved.mean(metric="answer_moved", method=nudged.method[0]).ours.point
 Markdown(
-    "**Methods that are noise themselves**, because their SaCo moves clearly by more than half of what two unrelated maps differ by "
-    f"({wu_random.UNRELATED:.2f}): {wu_random.noisy_methods(nudged, wu_random.printed_means())}. The predicted probability moves by {1e6 * probability:.1f} "
-    "millionths on average."
+    "**Noise by accident.** We say so if SaCo moves clearly by more than half of what two unrelated maps differ by "
+    f"({wu_random.UNRELATED:.2f}). That is so for: {wu_random.noisy_methods(nudged, wu_random.printed_means())}. The predicted probability moves by "
+    f"{1e6 * probability:.1f} millionths on average. Such a map of one image depends on how the processor rounds, another processor gives "
+    "another map, and so a single one says nothing about the model."
 )
 
 # %% [markdown]
-# If a method is named here, its map of one image depends on how the processor rounds: another processor gives another map. So a single
-# map of it says nothing about the model.
-#
-# **Limits.** The number of images holds for this test and these models. And power says how soon a difference is found, not
-# whether the difference is faithfulness: a metric can reward the wrong thing very reliably.
+# **Limits.** The number of images holds for this test and these models. It says how soon a difference is found, not whether the
+# difference is faithfulness: a metric can reward the wrong thing very reliably.
 
 # %%
 page.finish()

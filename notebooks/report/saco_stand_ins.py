@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Photographs against small images
+# # Does the kind of image change the result? Photographs against small images
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -48,8 +48,8 @@ page.in_short(lambda: wu_images.in_short(kinds, printed))
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
 # | trained on | ImageNet-21k or ImageNet, then the data set | not known (by its architecture, DINOv2's data and more); then 10,000 of the data set | the data set, or clothes and then the data set |
 #
-# {doc}`Data and models <../data-and-models>` has more on each, and {doc}`saco_tables` has the accuracy of every model. The paper prints SaCo on ImageNet alone, so neither column
-# has a cell that it could match.
+# {doc}`Data and models <../data-and-models>` has more on each, and {doc}`saco_tables` has the accuracy of every model. The paper prints
+# SaCo of ImageNet alone, so no value of ours need match.
 
 # %%
 Markdown(kinds.in_words())
@@ -57,8 +57,8 @@ Markdown(kinds.in_words())
 # %% [markdown]
 # ## SaCo of ten methods
 #
-# Ten groups, mean over data sets and models, random scores last. Kendall's tau says how far the order of the ten is that
-# of the printed values (1: the same), with an interval over images.
+# Ten groups, mean over data sets and models, random scores last. Kendall's tau compares the order of the ten with that of the printed
+# values (1: the same order, 0: unrelated), with an interval over images.
 
 
 # %%
@@ -82,7 +82,8 @@ Markdown(wu_images.orders_in_words(kinds, printed))
 # ## The claims, on each kind of image
 #
 # Each claim is judged by its usual rule ({doc}`../how-to-read`), on one kind of image alone. The verdicts of the
-# {doc}`scoreboard <scoreboard>` are those on photographs.
+# {doc}`scoreboard <scoreboard>` are those on photographs. The table names one comparison of each claim, in full: the one that decides, or,
+# of a claim that makes several statements, the first.
 
 # %%
 over = ["dataset", "model", "metric", "method"]
@@ -161,11 +162,13 @@ else:
 # something there. If that explains a difference, SaCo of a method should change when an erased pixel takes its value
 # in a blurred copy, which leaves empty background as dark as it was. One fixed colour (zero in normalised pixels: the
 # mean of the data set for small images, that of ImageNet for photographs) also paints background, but in the same
-# colour in every image. *Density.* A map with few high scores separates a few groups and leaves the others equal, so
-# that few pairs have any weight in SaCo. Replaced by ranks, all maps have the same density; equal scores, which have
-# no order of their own, rank in reading order. The change of SaCo is then due to density, on the maps that have a
-# SaCo without ranks. Both were measured on a part of the images with the first model of each data set; ranks need no
-# further model call.
+# colour in every image.
+#
+# *Few high scores.* A map with few high scores separates a few groups and leaves the others equal, so that few pairs have any weight in
+# SaCo. After replacing scores by ranks all maps have the same scores in another order; equal scores, which have no order of their own,
+# rank in reading order. The change of SaCo is then due to how the scores were distributed, on the maps that have a SaCo without ranks.
+#
+# Both were measured on a part of the images with the first model of each data set; ranks need no further model call.
 
 # %%
 tried = page.measure(
@@ -175,17 +178,22 @@ tried = page.measure(
     prepare=wu_images.of_changed_settings,
     bounds=(-1, 1),
 )
+changes = wu_images.changes_by_family(kinds, tried)
 page.listing(
-    wu_images.changes_by_family(kinds, tried),
+    changes,
     "saco_stand_ins_changes",
     caption="Change of SaCo, mean over the methods of a family, when one thing is done differently, on the data sets that went "
     "through these settings; 95 % interval over n images",
     empty="*No image went through these settings.*",
 )
 
+# %% tags=["remove-input"]
+Markdown(wu_images.clear_changes(changes) if len(changes) else "")
+
 # %% [markdown]
 # *Pretraining and depth.* For photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
-# `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they share with
+# `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. The models of the small images are `base`
+# (6 blocks), `deit` (the same, by that recipe) and `large` (8 blocks). What trainings of one encoder share with
 # each other and not with the small transformers comes from the encoder (its depth, its pretraining, or its size) or
 # from the images. Where they differ, the reason is the training on the data set, including how much was learnt
 # (accuracies are on {doc}`saco_tables`).
@@ -195,14 +203,14 @@ by_model = wu_images.by_model(kinds)
 page.listing(
     by_model,
     "saco_stand_ins_by_model",
-    caption="SaCo with ten groups by model, mean over its data sets; n images in the smallest set",
+    caption="SaCo with ten groups by model, mean over its data sets (without intervals); last row: n, images in the smallest set",
     wide=wu_figures.models_across(by_model),
 )
 
 # %% [markdown]
 # **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in
 # depth, in width and in pretraining all at once, and none of our models differs in one of these alone. The tables
-# above can show whether the way to erase, the density of maps or the training on the data set would be enough; none
+# above can show whether the way to erase, the distribution of scores or the training on the data set would be enough; none
 # of them can show whether depth or pretraining is the reason. The encoder's makers do not state its training data
 # ({doc}`../data-and-models`); these may include images of CIFAR, though not, according to the makers of its
 # predecessors, their labels.

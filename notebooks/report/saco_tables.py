@@ -74,7 +74,8 @@ page.table(
         "cross_layer_aggregation": "all layers",
         "gradient": "with gradients",
     },
-    caption="Mean SaCo of four explanations with ten groups, n images in the smaller data set",
+    caption="Mean SaCo of four explanations with ten groups, n images in the smaller data set; intervals are in the first sentences of "
+    "this page",
 )
 
 # %%
@@ -113,12 +114,13 @@ comparisons = page.parts(
 of_c03 = page.curve(
     curve_c03,
     "saco_c03_curve",
-    caption="Gain from gradients in the last layer (claim c03) under each choice, with 95 % intervals. Above zero: a gain.",
+    caption="Gain from gradients in the last layer (claim c03) under each choice, with 95 % intervals. Above zero: a gain. A variant can be "
+    "undecided although its interval excludes zero, because the claim has a second statement, on the size of the gain.",
 )
 of_c04 = page.curve(
     curve_c04,
     "saco_c04_curve",
-    caption="Smallest difference of claim c04 under each choice, with 95 % intervals. All above zero: the claim holds.",
+    caption="Smallest of the three differences of claim c04 under each choice, with 95 % intervals. Above zero: the claim holds.",
 )
 details(
     "Every comparison, and the claims under other choices",
@@ -173,6 +175,7 @@ page.table(
     rows=["k"],
     columns=["method"],
     words={"k": "groups"} | {method: short(method) for method in METHODS},
+    caption="Mean SaCo of ten methods by number of groups; n is explained below, intervals are in the figure above",
 )
 
 # %% tags=["remove-input"]
@@ -182,7 +185,8 @@ Markdown(wu_tables.sizes_in_words(saco))
 # **What is tested.** For the table Kendall's tau compares our order of the ten methods with the printed one (1: the same order, 0:
 # unrelated). A claim about *most* methods asks for more than half of its comparisons, any other claim for all of them. The paper has three
 # families: *gradient-based* (IG, Grad-CAM), *attribution-based* (LRP, Partial LRP, Transformer Attribution, Conservative LRP) and
-# *attention-based* (Raw Attention, Rollout, Transformer-MM, ATTCAT).
+# *attention-based* (Raw Attention, Rollout, Transformer-MM, ATTCAT). The values of Table 2 are of ImageNet, for which CIFAR is a
+# substitute. The last claim (c12) is also about the paper's Figure 4, which has CIFAR too, so for it our images count as the paper's data.
 
 # %%
 on_table2 = {
@@ -224,7 +228,7 @@ page.listing(
 # %% [markdown]
 # ## Models, and what differs from the paper
 #
-# All our models of CIFAR are one pretrained transformer with 22 million parameters (the paper's have 86 million and more), adapted in
+# All our models of CIFAR are one pretrained transformer, ViT-S/14, with 22 million parameters (the paper's have 86 million and more), adapted in
 # three ways: `head` has a newly trained last layer, `lora` low-rank changes of every block, `lora-deit` the same by the training
 # recipe of DeiT. Explanations of a model that has learnt little have little to be faithful to, so we show its accuracy; the paper
 # prints none.
@@ -254,8 +258,8 @@ Markdown(
 # %% [markdown]
 # ## The paper's text against its own tables
 #
-# The paper's running text has further numbers: gains worked out from Table 1, properties of SaCo, facts of the set-up. We
-# recomputed those that do not need the paper's models.
+# The paper's running text has further numbers: gains from Table 1, properties of SaCo, facts of the set-up. We compare those that do
+# not need the paper's models.
 
 # %%
 in_paper = wu_tables.PaperRun(
@@ -267,11 +271,14 @@ again = wu_tables.again(table1.set_index("method").value, orders, in_paper, meas
 text = wu_tables.text_again(again)
 page.verdicts(page.test({"saco_text": wu_tables.numbers_of(text)}))
 
+# %% tags=["remove-input"]
+Markdown(wu_tables.agreement_in_words(text))
+
 # %%
 recomputed = page.listing(
     text.drop(columns="text"),
     "saco_text",
-    caption="Numbers of the paper's text, and recomputed. The file also has those that need the paper's models",
+    caption="Numbers of the paper's text, next to ours. The file also has those that need the paper's models",
     digits=2,
     wide=wu_tables.recomputed_in_words(text),
 )

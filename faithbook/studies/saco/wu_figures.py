@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from faithbook.judge import analysis_plan
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
@@ -20,6 +21,7 @@ from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
 from faithbook.show.tables import in_names, in_words
 from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
+from faithbook.stats.estimate import Interval95
 from faithbook.studies.saco.wu import (
     ALL_STEEP,
     CHANCE,
@@ -76,22 +78,54 @@ def in_short(correlations: Correlated, saco_of_random: Comparison) -> str:
 
 
 def case_in_words(case: Case) -> str:
-    """SaCo of each explanation of the photograph."""
+    """SaCo of each explanation of the photograph, and how little it orders there."""
     values = ", ".join(f"{label(name)} {written(value, '.2f')}" for name, value in case.saco.items())
+    most = case.groups["alone"].abs().max()
     return (
-        f"SaCo of this photograph: {values}. One photograph decides nothing; it shows what the figure shows of the "
-        "paper's."
+        f"SaCo of this photograph: {values}. Erasing any one group changes the probability by at most {most:.2f}, so "
+        "these values order very small differences. One photograph decides nothing; this one illustrates the paper's "
+        "figure."
     )
 
 
-def order_in_words(share: Comparison) -> str:
-    """On which share of images SaCo has the paper's order of three explanations."""
-    often = share.ours.interval()
-    percent = f"{100 * often.estimate:.0f} % [{100 * often.low:.0f}, {100 * often.high:.0f}]"
+def order_in_words(share: Comparison, ahead_of_aopc: Comparison) -> str:
+    """On which share of images SaCo, and AOPC, has the paper's order of three explanations (`ahead_of_aopc`: the share
+    under SaCo minus that under AOPC)."""
+    saco, aopc = (_percent(part.ours.interval()) for part in (share, share - ahead_of_aopc))
     return (
         "SaCo has the paper's order (Transformer Attribution, then Raw Attention, then random scores) in "
-        f"{percent} of the cases, each an image, a model and a set of random scores (n = {share.ours.n:,} images in "
-        "the smaller data set). Of six possible orders one is right by chance in 17 %."
+        f"{saco} of the cases, AOPC in {aopc}; a case is an image, a model and a set of random scores (n = "
+        f"{share.ours.n:,} images in the smaller data set). Of six possible orders one is right by chance in 17 %."
+    )
+
+
+def _percent(interval: Interval95) -> str:
+    return f"{100 * interval.estimate:.0f} % [{100 * interval.low:.0f}, {100 * interval.high:.0f}]"
+
+
+def near_zero_in_words(random: Comparison) -> str:
+    """What the interval of SaCo of random scores says beside the rule of the claim; "" where it includes zero."""
+    interval = random.ours.interval()
+    if interval.low <= 0 <= interval.high:
+        return ""
+    margin = analysis_plan.rule("saco_c05").lines[1]
+    return (
+        f"*On c05.* The interval of SaCo of random scores does not include zero ({spoken(random)}), so on our models "
+        f"the mean is probably not exactly zero. The rule asks whether it is within {margin:g} of zero."
+    )
+
+
+def least_certain_lead(rows: pd.DataFrame) -> str:
+    """Of the leads of integrated gradients (rows of saco_c07) the one whose interval is nearest to zero in standard
+    errors: metrics have different scales, so it need not be the one with the smallest estimate, which decides."""
+    leads = rows[rows["part"].str.startswith("IG ahead")]
+    half = (leads["high"] - leads["low"]) / 2
+    least = leads.loc[(leads["ours"] / half).idxmin()]
+    ends = f"[{written(least['low'], '.4f')}, {written(least['high'], '.4f')}]"
+    return (
+        "*On c07.* The comparison that decides is the one with the smallest estimate. The metrics have different "
+        f"scales, so it need not be the least certain one, which is {least['part']}: {written(least['ours'], '.4f')} "
+        f"{ends}."
     )
 
 
@@ -404,6 +438,6 @@ def models_across(by_model: pd.DataFrame) -> pd.DataFrame:
     numbers with two digits, and n in the last row."""
     heads = [f"{row.images}: {row.model}" for row in by_model.itertuples()]
     values = by_model.drop(columns=["images", "model", "n"])
-    turned = values.T.map(lambda value: f"{value:.2f}").set_axis(heads, axis=1)
+    turned = values.T.map(lambda value: written(value, ".2f")).set_axis(heads, axis=1)
     turned.loc["n"] = [f"{n:.0f}" for n in by_model["n"]]
     return turned.rename_axis("method").reset_index()

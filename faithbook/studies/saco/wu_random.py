@@ -15,7 +15,7 @@ import pandas as pd
 from faithbook.judge import published
 from faithbook.show.figures import OURS
 from faithbook.show.labels import label
-from faithbook.show.numbers import ends_of, spoken
+from faithbook.show.numbers import ends_of, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.show.tables import in_words
 from faithbook.stats import needed
@@ -54,19 +54,20 @@ def effect_of(at: Quantity, metric: str, method: str, *, against: str = AGAINST_
 
 
 def in_short(at: Quantity, methods: Sequence[str]) -> str:
-    """The result of the page: images needed for a typical explanation, and the share of images that are won, by
-    metric."""
+    """The result of the page: images needed for a typical explanation, and the share of comparisons that are won, by
+    metric, the metric that needs fewest first."""
     sizes = {
         metric: float(np.median([images_needed(at, metric, method)["estimate"] for method in methods]))
         for metric in SIGN
     }
-    images = "; ".join(f"{label(metric)} {size_in_words(size)}" for metric, size in sizes.items())
-    wins = "; ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in SIGN)
+    fewest_first = sorted(SIGN, key=lambda metric: sizes[metric])
+    images = "; ".join(f"{label(metric)} {size_in_words(sizes[metric])}" for metric in fewest_first)
+    wins = "; ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in fewest_first)
     return (
-        f"Images needed to find a typical explanation (median of {len(methods)}) ahead of random scores in 80 % of "
-        f"studies: {images}. Share of images on which a metric rates an explanation above random scores, mean over the "
-        f"paper's {len(METHODS)} methods: {wins} (n = {at('win', 'saco', METHODS).ours.n:,} images; chance is one "
-        "half, and less for AUC, which has many ties)."
+        f"The five metrics need very different numbers of images to find a typical explanation (median of "
+        f"{len(methods)}) ahead of random scores in 80 % of studies: {images}. Share of comparisons in which a metric "
+        f"rates an explanation above random scores, mean over the paper's {len(METHODS)} methods: {wins} (n = "
+        f"{at('win', 'saco', METHODS).ours.n:,} images; chance is one half, and less for AUC, which has many ties)."
     )
 
 
@@ -154,7 +155,7 @@ def spreads(moment: Callable[..., Comparison], counts: Iterable[int]) -> pd.Data
         mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
         row = {"groups": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread, "ours", "ours low", "ours high")}
         images = np.ceil((1.96 * spread.ours.point / 0.02) ** 2)
-        rows.append(row | {"n": mean.n, "mean SaCo": mean.point, "images needed": images})
+        rows.append(row | {"n": mean.n, **ends_of(moment(1, k), "mean SaCo"), "images needed": images})
     return pd.DataFrame(rows)
 
 
@@ -174,6 +175,27 @@ def printed_means() -> dict[str, float]:
     rows = published.table("saco_table2").astype({"k": int})
     rows = rows[rows["k"] == MID]
     return dict(zip(rows["method"], rows["value"], strict=True))
+
+
+def nudged_in_words(of_nudged: pd.DataFrame) -> pd.DataFrame:
+    """`nudged` as a table of text: an interval only where it is wider than the digits that are shown."""
+    columns = {"rank correlation": "rank correlation", "moved": "moved"}
+    shown = {
+        heading: [
+            _with_visible_ends(*ends)
+            for ends in of_nudged[[name, f"{name} low", f"{name} high"]].itertuples(index=False, name=None)
+        ]
+        for name, heading in columns.items()
+    }
+    return pd.DataFrame({"method": of_nudged["method"].map(label), **shown, "n": of_nudged["n"]})
+
+
+def _with_visible_ends(value: float, low: float, high: float) -> str:
+    """A value with its interval, unless all three read the same."""
+    text, *ends = (written(x, ".3f") for x in (value, low, high))
+    if np.isnan(low) or set(ends) == {text}:
+        return text
+    return f"{text} [{ends[0]}, {ends[1]}]"
 
 
 def noisy_methods(of_nudged: pd.DataFrame, printed: Mapping[str, float]) -> str:
