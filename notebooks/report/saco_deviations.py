@@ -68,6 +68,13 @@ page.in_short(lambda: deviations.in_short(value, base))
 effects = deviations.effects(value, base)
 by_method = deviations.effects_by_method(value, base)
 
+
+def effect_table(name, caption, *settings):
+    """What these settings change, as one table of the page."""
+    chosen = of_settings(effects, *settings)
+    return page.listing(chosen, name, caption=caption, empty=NOT_MEASURED, wide=in_words(chosen))
+
+
 # %% [markdown]
 # ## All effects at a glance
 
@@ -86,7 +93,7 @@ page.figure(fig, "saco_deviations_plot", alt=alt, caption=caption)
 Markdown(deviations.at_a_glance(on_saco))
 
 # %%
-caption = "Every effect by method: other choice minus main setting"
+caption = "Every effect by method: other choice minus main setting, with 95 % intervals over n images"
 page.listing(by_method.assign(setting=by_method.setting.map(NAMES)), "saco_deviations_methods", caption=caption)
 
 # %% [markdown]
@@ -103,13 +110,8 @@ page.listing(by_method.assign(setting=by_method.setting.map(NAMES)), "saco_devia
 #   that is nearly flat is then weighted by group sizes and not by its scores. Measured: the sums (`"sum"`).
 
 # %%
-chosen = of_settings(effects, "group sums", "last group larger", "rest dropped")
-page.listing(
-    chosen,
-    "saco_s1",
-    caption="S1, group sizes: other minus rounded bounds",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
+effect_table(
+    "saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "last group larger", "rest dropped"
 )
 
 # %% [markdown]
@@ -123,14 +125,7 @@ page.listing(
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
 # %%
-chosen = of_settings(effects, "nearest", "whole patches")
-page.listing(
-    chosen,
-    "saco_s2",
-    caption="S2, upsampling: other choice minus bilinear",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
-)
+effect_table("saco_s2", "S2, upsampling: other choice minus bilinear", "nearest", "whole patches")
 
 # %% [markdown]
 # ## S3: equal scores
@@ -142,20 +137,13 @@ page.listing(
 #   upsampling. Reading order cuts a patch into an upper and a lower part; chance scatters it.
 
 # %%
-chosen = of_settings(effects, "random ties", "nearest, random ties")
-page.listing(
-    chosen,
-    "saco_s3",
-    caption="S3, equal scores: other choice minus main setting",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
-)
+effect_table("saco_s3", "S3, equal scores: other choice minus main setting", "random ties", "nearest, random ties")
 
 # %%
 shuffled = deviations.shuffled_alone(value).ours
 Markdown(
-    f"Shuffling alone, with nearest-neighbour upsampling on both sides: {spoken(shuffled, '+.3f')} (n = {shuffled.n} in the "
-    "smallest set)."
+    f"Shuffling alone, compared with nearest-neighbour upsampling instead of the main setting, changes SaCo by {spoken(shuffled, '+.3f')} "
+    f"(n = {shuffled.n} images)."
 )
 
 # %% [markdown]
@@ -169,14 +157,7 @@ Markdown(
 #   that of ImageNet, with which the encoder was made), and a blurred copy of the image.
 
 # %%
-chosen = of_settings(effects, "zero", "blur")
-page.listing(
-    chosen,
-    "saco_s4",
-    caption="S4, replacement: other choice minus the image's mean",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
-)
+effect_table("saco_s4", "S4, replacement: other choice minus the image's mean", "zero", "blur")
 
 # %% [markdown]
 # ## S5: the number of groups
@@ -189,14 +170,7 @@ page.listing(
 # this page.
 
 # %%
-chosen = of_settings(effects, "5 groups", "20 groups")
-page.listing(
-    chosen,
-    "saco_s5",
-    caption="S5, number of groups: other number minus ten",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
-)
+effect_table("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20 groups")
 
 # %% [markdown]
 # ## S6: equal drops
@@ -216,7 +190,7 @@ page.listing(
     equal_drops.assign(quantity=equal_drops["quantity"].map(QUANTITIES)),
     "saco_s6",
     caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with nothing for "
-    "equal pairs, and the change; mean over methods",
+    "equal pairs, and the change; mean over methods. So few images (n) say nothing about the level of SaCo, only about the change",
 )
 
 # %% [markdown]
@@ -224,12 +198,12 @@ page.listing(
 #
 # - *Said:* nothing. The released loop divides by the sum of all weights, which is zero where all groups have the same
 #   salience: it stops with an error.
-# - *Ours:* such a map has no SaCo (NaN); it is left out of means, and how many there are is printed with every mean.
+# - *Ours:* such a map has no SaCo (NaN); it is left out of means, and n counts the maps that have one.
 #   The other four metrics have a value even then, which depends on the tie rule alone.
 
 # %%
 main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"])
-Markdown(f"Constant maps, all models and images: {deviations.constant_in_words(main.frame)}.")
+Markdown(f"Constant maps among those of all models and images: {deviations.constant_in_words(main.frame)}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
@@ -244,7 +218,8 @@ Markdown(f"Constant maps, all models and images: {deviations.constant_in_words(m
 #
 # The table has the maps that are stored for the images of this book. *Below zero* is the share of pixels with a
 # negative score, *negative mass* the share of the sum of absolute scores that comes from them, both means over the stored
-# maps. *Clamped* is the change of SaCo when negative scores are set to zero and the groups stay as they are.
+# maps. *Clamped* is the change of SaCo when negative scores are set to zero and the groups stay as they are, on n images of the full run;
+# *maps* counts the maps that were stored when this page was made.
 
 # %%
 stored = load("saco_maps", profile)
@@ -252,8 +227,8 @@ clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepar
 page.listing(
     deviations.signs(deviations.shares_below_zero(stored), clamped.mean),
     "saco_s8",
-    caption="S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this run; the change "
-    "of SaCo with 95 % interval when negative scores are set to zero, of n images",
+    caption="S8, signs: share of pixels below zero and share of absolute salience that is negative, of the stored maps; the change of SaCo with "
+    "95 % interval when negative scores are set to zero, of n images",
 )
 
 # %% [markdown]
@@ -340,14 +315,7 @@ page.listing(
 # equal. The row shows what half precision does to this study, the table how each method fares under the rule.
 
 # %%
-chosen = of_settings(effects, "bfloat16")
-page.listing(
-    chosen,
-    "saco_precision",
-    caption="Precision: bfloat16 minus float32",
-    empty=NOT_MEASURED,
-    wide=in_words(chosen),
-)
+effect_table("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")
 
 # %%
 rule = deviations.precision_rule(value, base.get("bfloat16", "main"), by_method)

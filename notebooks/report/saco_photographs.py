@@ -56,7 +56,7 @@ page.in_short(in_short)
 
 # %% [markdown]
 # The numbers of study 2 {cite:p}`wu_2024` are about such images: CIFAR {cite:p}`krizhevsky_2009` as the model sees them, with
-# every explanation drawn over them. SaCo goes from -1 to 1, higher is better. The images are for research use, so a published
+# every explanation drawn over them. SaCo goes from −1 to 1, higher is better. The images are for research use, so a published
 # copy of the book leaves this page out. They are the first images in a fixed random order of their data sets and not chosen;
 # a few images decide nothing.
 

@@ -20,7 +20,7 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.models.cards import cards
 from faithbook.show.labels import label, labels
-from faithbook.show.numbers import ENDS, listed, spoken
+from faithbook.show.numbers import ENDS, listed, spoken, written
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
 from faithbook.stats.evidence_levels import display_label
@@ -339,8 +339,8 @@ page.listing(strict, "soft_d8", caption=caption)
 # %%
 widest = strict.loc[strict.ties.idxmax()]
 Markdown(
-    f"Ties are most frequent for {label(widest.metric)} on {label(widest.dataset)} ({widest.ties:.1%} of the comparisons, "
-    f"{widest['at the limit']:.1%} at the limit, n = {widest.n}): there the released rule gives {widest.released:.3f} where "
+    f"Ties are most frequent for {label(widest.metric)} on {label(widest.dataset)} ({100 * widest.ties:.1f} % of the comparisons, "
+    f"{100 * widest['at the limit']:.1f} % at the limit, n = {widest.n}): there the released rule gives {widest.released:.3f} where "
     f"the strict rule gives {widest.strict:.3f}."
 )
 
@@ -410,9 +410,9 @@ page.listing(single, "soft_one_draw", caption=caption)
 # %%
 worst, most = single.loc[single.flips.idxmax()], single.loc[single.change.abs().idxmax()]
 Markdown(
-    f"With a single draw {worst.flips:.1%} of the comparisons with random change sides in {label(worst.metric)} on "
+    f"With a single draw {100 * worst.flips:.1f} % of the comparisons with random change sides in {label(worst.metric)} on "
     f"{label(worst.dataset)} (n = {worst.n}), more than elsewhere. Diagnosticity moves most in {label(most.metric)} on "
-    f"{label(most.dataset)}: by {most.change:+.3f} [{most.low:+.3f}, {most.high:+.3f}], n = {most.n}."
+    f"{label(most.dataset)}: by {written(most.change, '+.3f')} [{written(most.low, '+.3f')}, {written(most.high, '+.3f')}], n = {most.n}."
 )
 
 # %% [markdown]

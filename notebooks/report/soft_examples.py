@@ -150,7 +150,8 @@ page.listing(
 # %%
 fig, alt = examples.drawn_shares(counted)
 caption = (
-    "The examples' point asked of all inputs: which kind of metric separates real from random where the other does not."
+    "Shares of texts and methods on which one kind of metric alone prefers the real explanation, and on which the gap between real and "
+    "random is larger under the soft metric, mean over SST and AG News, with 95 % intervals (the rows *compared* of the table)"
 )
 page.figure(fig, "soft_table4_plot", alt=alt, caption=caption)
 
