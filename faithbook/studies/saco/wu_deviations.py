@@ -85,10 +85,11 @@ def effects(value: Value, base_of_setting: Mapping[str, str]) -> pd.DataFrame:
         for metric in _metrics_of(setting):
             single = changes(value, setting, base, metric)
             mean = comparison.mean([single[method] for method in METHODS]).ours
-            ranked = [[value(name, metric, method).ours for method in METHODS] for name in (setting, base)]
-            level = float(np.mean([estimate.point for estimate in ranked[1]]))
+            after = [value(setting, metric, method).ours for method in METHODS]
+            before = [value(base, metric, method).ours for method in METHODS]
+            level = float(np.mean([estimate.point for estimate in before]))
             row = {"setting": setting, "metric": metric, "n": mean.n, "main": level}
-            rows.append(row | ends_of(mean) | ends_of(tau_of(*ranked), "tau"))
+            rows.append(row | ends_of(mean) | ends_of(tau_of(after, before), "tau"))
     return pd.DataFrame(rows)
 
 
@@ -135,10 +136,9 @@ def on_saco(found: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
 
 def in_short(value: Value, base_of_setting: Mapping[str, str]) -> str:
     """The result of the page: which choice changes SaCo most, and which least."""
-    moved = {
-        setting: value(setting, "saco", METHODS) - value(base, "saco", METHODS)
-        for setting, base in base_of_setting.items()
-    }
+    moved = {}
+    for setting, base in base_of_setting.items():
+        moved[setting] = value(setting, "saco", METHODS) - value(base, "saco", METHODS)
     most = max(moved, key=lambda setting: abs(moved[setting].ours.point))
     least = min(moved, key=lambda setting: abs(moved[setting].ours.point))
     clear = sum(_excludes_zero(change) for change in moved.values())
@@ -174,9 +174,8 @@ def at_a_glance(of_saco: pd.DataFrame) -> str:
 
 def shuffled_alone(value: Value) -> Comparison:
     """S3: what shuffling equal scores changes with nearest-neighbour upsampling on both sides."""
-    return comparison.mean(
-        [value("nearest, random ties", "saco", method) - value("nearest", "saco", method) for method in METHODS]
-    )
+    nearest, shuffled = "nearest", "nearest, random ties"
+    return comparison.mean([value(shuffled, "saco", method) - value(nearest, "saco", method) for method in METHODS])
 
 
 # -------------------------------------------------------------------------------------------------- S6, S7: equal drops

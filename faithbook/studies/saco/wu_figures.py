@@ -120,7 +120,7 @@ def least_certain_lead(rows: pd.DataFrame) -> str:
     errors: metrics have different scales, so it need not be the one with the smallest estimate, which decides."""
     leads = rows[rows["part"].str.startswith("IG ahead")]
     half = (leads["high"] - leads["low"]) / 2
-    least = leads.loc[(leads["ours"] / half).idxmin()]
+    least = leads.iloc[int((leads["ours"] / half).argmin())]
     ends = f"[{written(least['low'], '.4f')}, {written(least['high'], '.4f')}]"
     return (
         "*On c07.* The comparison that decides is the one with the smallest estimate. The metrics have different "
@@ -382,7 +382,10 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
         ax.set_title(f"{label(dataset)}: {family}-based", fontsize="small", pad=14)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, ncols=2, frameon=False)
     chance = scaled[CHANCE]
-    where = [f"{label(d)}: " + ", ".join(f"{label(m)} {chance[d, m]:.2f}" for m in SIGN) for d in datasets]
+    where = []
+    for dataset in datasets:
+        places = ", ".join(f"{label(metric)} {chance[dataset, metric]:.2f}" for metric in SIGN)
+        where.append(f"{label(dataset)}: {places}")
     return fig, (
         f"Radar charts, one for each of {len(datasets)} data sets and three families of methods, five axes, outward is "
         "better. Where random scores "
@@ -392,12 +395,12 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
 
 def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
     """Table 2 as images: SaCo of each method with 5, 10 and 20 groups, published and ours."""
-    rows = [
-        {"method": method, "groups": k, "series": series, **value}
-        for method, of in pairs.items()
-        for k, pair in zip(KS, of, strict=True)
-        for series, value in (("published", printed(pair)), ("ours", ends_of(pair)))
-    ]
+    rows = []
+    for method, of_method in pairs.items():
+        for k, pair in zip(KS, of_method, strict=True):
+            cell = {"method": method, "groups": k}
+            rows.append({**cell, "series": "published", **printed(pair)})
+            rows.append({**cell, "series": "ours", **ends_of(pair)})
     names = {method: short(method) for method in pairs}
     layout = Layout(panel="method", series="series", columns=5, names=names, mark=0.0, width=9.5)
     fig, alt = line_plot(pd.DataFrame(rows), "groups", "SaCo", x="groups", layout=layout, bars=True)
@@ -426,8 +429,11 @@ def by_images(
 ) -> Drawn:
     """SaCo by method as printed and on each kind of images (`colours`); `columns_of`: where the table has a kind's
     estimate and its ends."""
-    columns = {"published": ("published",), **{name: columns_of(name) for name in colours}}
-    looks = {name: (colour, "os"[place]) for place, (name, colour) in enumerate(colours.items())}
+    columns: dict[str, tuple[str, ...]] = {"published": ("published",)}
+    looks = {}
+    for (name, colour), mark in zip(colours.items(), "os", strict=False):
+        columns[name] = columns_of(name)
+        looks[name] = (colour, mark)
     names = {method: short(method) for method in table["method"]}
     layout = Layout(series="series", names=names, looks=looks, mark=0.0, width=7.5)
     return dot_plot(stacked(table, ["method"], columns, "series"), "SaCo", row="method", layout=layout)

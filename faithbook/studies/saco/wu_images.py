@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import pandas as pd
 
@@ -41,10 +43,12 @@ class Kinds:
     @classmethod
     def of(cls, measured: Scores) -> Kinds:
         """By the evidence on which values rest: substitutes are the small images."""
-        datasets = {
-            (SMALL if level == evidence_levels.SUBSTITUTE else PHOTOGRAPHS): names
-            for level, names in measured.by_evidence.items()
-        }
+        datasets = {}
+        for level, names in measured.by_evidence.items():
+            kind = PHOTOGRAPHS
+            if level == evidence_levels.SUBSTITUTE:
+                kind = SMALL
+            datasets[kind] = names
         return cls(measured, datasets)
 
     @property
@@ -84,7 +88,8 @@ def columns_of(name: str) -> tuple[str, str, str]:
 def printed_means(table2: pd.DataFrame) -> dict[str, float]:
     """The published SaCo of each method with ten groups, NaN for random scores."""
     with_ten = table2[table2["k"] == MID]
-    return {method: float(with_ten.loc[with_ten["method"] == method, "value"].mean()) for method in (*METHODS, CHANCE)}
+    by_method = with_ten.groupby("method")["value"].mean()
+    return {method: float(by_method.get(method, math.nan)) for method in (*METHODS, CHANCE)}
 
 
 def orders(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
@@ -96,10 +101,9 @@ def orders(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
 def in_short(kinds: Kinds, printed: Mapping[str, float]) -> str:
     """The result of the page: mean SaCo and agreement with the printed order, by kind."""
     tau = orders(kinds, printed)
-    by_kind = "; ".join(
-        f"{spoken(at(METHODS), '.2f')} and {spoken(tau[kind], '.2f')} on {kind} (n = {tau[kind].n})"
-        for kind, at in kinds.saco.items()
-    )
+    of_kinds = []
+    for kind, at in kinds.saco.items():
+        of_kinds.append(f"{spoken(at(METHODS), '.2f')} and {spoken(tau[kind], '.2f')} on {kind} (n = {tau[kind].n})")
     mean = sum(printed[method] for method in METHODS) / len(METHODS)
     differing_methods = ""
     if not kinds.missing:
@@ -110,7 +114,7 @@ def in_short(kinds: Kinds, printed: Mapping[str, float]) -> str:
         )
     return (
         f"{differing_methods}Mean SaCo of ten methods, and agreement of their order with the printed one (Kendall's "
-        f"tau): {by_kind}. The printed mean is {mean:.2f}."
+        f"tau): {'; '.join(of_kinds)}. The printed mean is {mean:.2f}."
     )
 
 
@@ -121,9 +125,9 @@ def _excludes_zero(difference: Comparison) -> bool:
 
 def orders_in_words(kinds: Kinds, printed: Mapping[str, float]) -> str:
     """Kendall's tau by kind, in a sentence."""
-    taus = [
-        f"{kind} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)" for kind, tau in orders(kinds, printed).items()
-    ]
+    taus = []
+    for kind, tau in orders(kinds, printed).items():
+        taus.append(f"{kind} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)")
     return f"Kendall's tau with the printed order: {'; '.join(taus)}."
 
 
@@ -216,10 +220,13 @@ def changes_by_family(kinds: Kinds, tried: Scores) -> pd.DataFrame:
     for kind, datasets in kinds.datasets.items():
         frame = tried.frame[tried.frame["dataset"].isin(datasets)]
         measured = list(frame["dataset"].unique())
+        went_through = set(frame["setting"])
         of_set = partial(value, dataset=measured)
-        for setting in [name for name in CHANGED if name in set(frame["setting"])]:
-            for family, members in FAMILIES.items():
-                change = comparison.mean([of_set(setting, name) - of_set("main", name) for name in members]).ours
+        for setting, family in product(CHANGED, FAMILIES):
+            if setting in went_through:
+                # The same images under both settings, so that the difference is of the setting alone.
+                changed = [of_set(setting, name) - of_set("main", name) for name in FAMILIES[family]]
+                change = comparison.mean(changed).ours
                 row = {"images": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
                 rows.append(row | {"family": f"{family}-based", "n": change.n, **ends_of(change)})
     return pd.DataFrame(rows)
@@ -245,7 +252,10 @@ def by_model(kinds: Kinds) -> pd.DataFrame:
         frame = frame[frame["dataset"].isin(datasets)]
         for model in dict.fromkeys(frame["model"]):
             of_set = sorted(set(frame[frame["model"] == model]["dataset"]))
-            values = {method: kinds.saco[kind](method, dataset=of_set, model=model) for method in METHODS}
-            row = {"images": kind, "model": model, "n": min(value.ours.n for value in values.values())}
-            rows.append(row | {short(method): value.ours.point for method, value in values.items()})
+            points, sizes = {}, []
+            for method in METHODS:
+                value = kinds.saco[kind](method, dataset=of_set, model=model).ours
+                points[short(method)] = value.point
+                sizes.append(value.n)
+            rows.append({"images": kind, "model": model, "n": min(sizes), **points})
     return pd.DataFrame(rows)

@@ -56,10 +56,10 @@ def effect_of(at: Quantity, metric: str, method: str, *, against: str = AGAINST_
 def in_short(at: Quantity, methods: Sequence[str]) -> str:
     """The result of the page: images needed for a typical explanation, and the share of comparisons that are won, by
     metric, the metric that needs fewest first."""
-    sizes = {
-        metric: float(np.median([images_needed(at, metric, method)["estimate"] for method in methods]))
-        for metric in SIGN
-    }
+    sizes = {}
+    for metric in SIGN:
+        of_methods = [images_needed(at, metric, method)["estimate"] for method in methods]
+        sizes[metric] = float(np.median(of_methods))
     fewest_first = sorted(SIGN, key=lambda metric: sizes[metric])
     images = "; ".join(f"{label(metric)} {size_in_words(sizes[metric])}" for metric in fewest_first)
     wins = "; ".join(f"{label(metric)} {spoken(at('win', metric, METHODS), '.2f')}" for metric in fewest_first)
@@ -179,15 +179,11 @@ def printed_means() -> dict[str, float]:
 
 def nudged_in_words(of_nudged: pd.DataFrame) -> pd.DataFrame:
     """`nudged` as a table of text: an interval only where it is wider than the digits that are shown."""
-    columns = {"rank correlation": "rank correlation", "moved": "moved"}
-    shown = {
-        heading: [
-            _with_visible_ends(*ends)
-            for ends in of_nudged[[name, f"{name} low", f"{name} high"]].itertuples(index=False, name=None)
-        ]
-        for name, heading in columns.items()
-    }
-    return pd.DataFrame({"method": of_nudged["method"].map(label), **shown, "n": of_nudged["n"]})
+    wide = pd.DataFrame({"method": of_nudged["method"].map(label)})
+    for name in ("rank correlation", "moved"):
+        ends = zip(of_nudged[name], of_nudged[f"{name} low"], of_nudged[f"{name} high"], strict=True)
+        wide[name] = [_with_visible_ends(*of_method) for of_method in ends]
+    return wide.assign(n=of_nudged["n"])
 
 
 def _with_visible_ends(value: float, low: float, high: float) -> str:

@@ -212,13 +212,16 @@ def recomputed_in_words(text: pd.DataFrame) -> pd.DataFrame:
         item, unit = row["number"].replace(" ", "_"), UNITS.get(row["unit"], "")
         name = WORDS_OF_ITEM.get(item, row["number"])
         end = {"minimum": ", lowest", "maximum": ", highest"}.get(row["which"], "")
+        agrees = row["agrees"]
+        if row["how"] in AS_SET and agrees == "yes":
+            agrees = "by construction"
         rows.append(
             {
                 "number": name + end,
                 "published": written(row["published"], "g") + unit,
                 "recomputed": written(round(row["estimate"], 4), ".4g") + unit,
                 "from": WORDS_OF_HOW.get(row["how"], row["how"]),
-                "agrees": "by construction" if row["how"] in AS_SET and row["agrees"] == "yes" else row["agrees"],
+                "agrees": agrees,
             }
         )
     return pd.DataFrame(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,10 @@ def beside_papers_choice(units: pd.DataFrame) -> pd.DataFrame:
     """Each variant next to the paper's choice on the same inputs; ranks also with random scores left as they are."""
     units = of_largest(units)
     variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
-    bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in units["variant"].unique() else None
+    bases = None
+    # Single precision is a variant only where the paper's choice was computed in half precision: then the two compare.
+    if "dtype=float32" in units["variant"].unique():
+        bases = {"dtype=bfloat16": "dtype=float32"}
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
 
 
@@ -100,13 +104,10 @@ def cells_of_ours(
 ) -> dict[tuple[str, str, str], float]:
     """Our diagnosticity by data set, metric and method, of the data sets that are printed too."""
     in_print = set(printed.index.get_level_values("dataset"))
-    return {
-        (dataset, metric, method): power(metric, dataset=dataset, method=method).ours.point
-        for dataset in datasets
-        if dataset in in_print
-        for metric in metrics
-        for method in METHODS
-    }
+    cells = {}
+    for dataset, metric, method in product([name for name in datasets if name in in_print], metrics, METHODS):
+        cells[dataset, metric, method] = power(metric, dataset=dataset, method=method).ours.point
+    return cells
 
 
 def texts_of(measured: pd.DataFrame, datasets: Sequence[str]) -> dict[str, int]:
@@ -146,11 +147,12 @@ def other_differences(settings: Mapping[str, object], trained: pd.Series, texts:
 def random_preferred(readings: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
     """By metric, in words, the data sets on which it prefers random scores (`readings_of_ties`)."""
     preferred = readings[readings["reading"] == "random preferred"]
-    return [
-        f"{label(metric)} on {', '.join(map(label, datasets))}"
-        for metric in metrics
-        if len(datasets := preferred.loc[preferred["metric"] == metric, "dataset"])
-    ]
+    sentences = []
+    for metric in metrics:
+        datasets = preferred.loc[preferred["metric"] == metric, "dataset"]
+        if len(datasets):
+            sentences.append(f"{label(metric)} on {', '.join(map(label, datasets))}")
+    return sentences
 
 
 def with_equal_amounts(exchanged: Power, ranks: str, metrics: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
@@ -158,10 +160,10 @@ def with_equal_amounts(exchanged: Power, ranks: str, metrics: Sequence[str], met
     method; last the average over all methods of the paper."""
     rows = []
     for metric in metrics:
-        for method in (*methods, "average"):
-            of = METHODS if method == "average" else method
-            after = exchanged(ranks, metric, method=of, shows=AFTER)
-            before = exchanged(ranks, metric, method=of, shows=BEFORE)
+        averaged: dict[str, Any] = {method: method for method in methods} | {"average": METHODS}
+        for method, over in averaged.items():
+            after = exchanged(ranks, metric, method=over, shows=AFTER)
+            before = exchanged(ranks, metric, method=over, shows=BEFORE)
             row: Row = {"metric": metric, "method": method, **ends_of(after - before)}
             rows.append(row | ends_of(before, "min-max") | row_of(after, "ranks"))
     return pd.DataFrame(rows)
@@ -191,10 +193,11 @@ def effects(
 def effect(exchanged: Power, moved: Scores, variant: str, metric: str, methods: Sequence[str]) -> Row:
     """What a variant changes of a metric, over some methods: diagnosticity on both sides and its change, the change of
     the score, and the shares of comparisons that flip, that are outside of [0, 1], and that are defined on one side."""
-    before, after, flips, outside, one_sided = (
-        exchanged(variant, metric, method=methods, shows=shows)
-        for shows in (BEFORE, AFTER, FLIP, diagnosticity.OUTSIDE, diagnosticity.ONE_SIDED)
-    )
+    before = exchanged(variant, metric, method=methods, shows=BEFORE)
+    after = exchanged(variant, metric, method=methods, shows=AFTER)
+    flips = exchanged(variant, metric, method=methods, shows=FLIP)
+    outside = exchanged(variant, metric, method=methods, shows=diagnosticity.OUTSIDE)
+    one_sided = exchanged(variant, metric, method=methods, shows=diagnosticity.ONE_SIDED)
     score = moved.mean(variant=variant, metric=metric, method=methods)
     return {
         "metric": metric,
@@ -244,9 +247,9 @@ def readings_of_ties(power: Power, datasets: Sequence[str], metrics: Sequence[st
     the shares of ties, and of ties at the limit; and whether half a win decides which is preferred (`reading`)."""
     rows = []
     for dataset, metric in product(datasets, metrics):
-        won, tied, limit = (
-            power(metric, dataset=dataset, shows=shows).ours for shows in (WIN, TIE, diagnosticity.LIMIT)
-        )
+        won = power(metric, dataset=dataset, shows=WIN).ours
+        tied = power(metric, dataset=dataset, shows=TIE).ours
+        limit = power(metric, dataset=dataset, shows=diagnosticity.LIMIT).ours
         half = Reading(tied=0.5).share(power, metric, dataset=dataset)
         row: Row = {"dataset": dataset, "metric": metric, "strict": won.point, "ties": tied.point}
         row |= {"at the limit": limit.point, **ends_of(half, "half", "low", "high")}

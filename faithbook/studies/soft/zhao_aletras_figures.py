@@ -134,27 +134,30 @@ def diagnosticity_by_length(
 ) -> pd.DataFrame:
     """Figure 3: diagnosticity of the hard metrics by data set and length, mean over methods; with the data sets in
     `models`, or with the model that each has there."""
-    return pd.concat(
-        by_length(power, metric, ratios, **_cells(dataset, models)) for dataset in models for metric in HARD
-    )
+    lines = [by_length(power, metric, ratios, **_cells(dataset, models)) for dataset, metric in product(models, HARD)]
+    return pd.concat(lines)
 
 
 def _cells(dataset: str, models: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
     """The labels of a data set, with its model where it has one of its own."""
-    return {"dataset": dataset, "model": models[dataset]} if isinstance(models, Mapping) else {"dataset": dataset}
+    labels = {"dataset": dataset}
+    if isinstance(models, Mapping):
+        labels["model"] = models[dataset]
+    return labels
 
 
 def drawn_diagnosticity(rows: pd.DataFrame, power: Power, models: Mapping[str, str] | Sequence[str]) -> Drawn:
     """`diagnosticity_by_length`, with soft metrics as level lines: they have no length."""
-    soft = {
-        (dataset, metric): power(metric, **_cells(dataset, models))
-        for dataset, metric in product(models, [PAIRS[hard] for hard in HARD])
-    }
-    pairs = [(hard, PAIRS[hard]) for hard in HARD]
-    names = {name: label(name) for name in (*models, *(metric for pair in pairs for metric in pair))}
-    looks = {name: (colour, "o") for pair, colour in zip(pairs, PALETTE, strict=False) for name in pair}
+    levels: dict[tuple[str, str], Comparison] = {}
+    looks: dict[str, tuple[str, str]] = {}
+    for hard, colour in zip(HARD, PALETTE, strict=False):
+        soft = PAIRS[hard]
+        looks |= {hard: (colour, "o"), soft: (colour, "o")}  # a pair has one colour, so that it is compared by eye
+        for dataset in models:
+            levels[dataset, soft] = power(soft, **_cells(dataset, models))
+    names = {name: label(name) for name in (*models, *looks)}
     layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
-    lines = pd.concat([rows, listed(soft, ["dataset", "metric"])])
+    lines = pd.concat([rows, listed(levels, ["dataset", "metric"])])
     return line_plot(lines, LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
 
 
@@ -165,10 +168,9 @@ def ties_by_length(compared: Compared, ratios: Sequence[float]) -> pd.DataFrame:
     for dataset, metric in product(compared.tasks, HARD):
         row = {"dataset": dataset, "metric": metric, "n": compared.power(metric, dataset=dataset).ours.n}
         for ratio in ratios:
-            every, at_limit = (
-                compared.power(at_length(metric, ratio), dataset=dataset, shows=counted).ours.point
-                for counted in (TIE, LIMIT)
-            )
+            of_length = at_length(metric, ratio)
+            every = compared.power(of_length, dataset=dataset, shows=TIE).ours.point
+            at_limit = compared.power(of_length, dataset=dataset, shows=LIMIT).ours.point
             row[f"{100 * ratio:.0f} %"] = f"{every:.2f} / {at_limit:.2f}"
         rows.append(row)
     return pd.DataFrame(rows)

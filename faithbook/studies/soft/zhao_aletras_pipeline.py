@@ -77,12 +77,15 @@ class Replayed:
     def groups(self) -> dict[str, list[str]]:
         """The data sets that are looked at together, by what they have in common."""
         by_kind: dict[str, list[str]] = {}
+        # The paper's own before substitutes, short texts before long ones: pages show groups in this order.
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
-            kind, length = (
-                (evidence_levels.DATA if name in OWN else evidence_levels.SUBSTITUTE),
-                "long" if name in LONG else "short",
-            )
+            kind = evidence_levels.SUBSTITUTE
+            if name in OWN:
+                kind = evidence_levels.DATA
+            length = "short"
+            if name in LONG:
+                length = "long"
             by_kind.setdefault(f"{kind}, {length} texts", []).append(name)
         return by_kind
 
@@ -103,12 +106,11 @@ class Replayed:
     @cached_property
     def path(self) -> pd.DataFrame:
         """A row a group, step and metric: from the text's choices to the released code's, one after the other."""
-        cells = {
-            (group, name, metric): self.power(metric, made, datasets)
-            for group, datasets in self.groups.items()
-            for name, made in zip(NAMES, STEPS, strict=True)
-            for metric in METRICS
-        }
+        cells: dict[tuple[str, str, str], Comparison] = {}
+        for group, datasets in self.groups.items():
+            for name, made in zip(NAMES, STEPS, strict=True):
+                for metric in METRICS:
+                    cells[group, name, metric] = self.power(metric, made, datasets)
         return listed(cells, ["texts", "step", "metric"])
 
     def effects(self) -> pd.DataFrame:
@@ -127,12 +129,18 @@ class Replayed:
         """One row per group and combination: the smaller difference of soft minus hard, and all four metrics."""
         rows: list[dict[str, Any]] = []
         for (group, datasets), made in product(self.groups.items(), subsets(COMBINED)):
-            released = [*made, *(PROTOCOL if "protocol" in made else ())]
+            released = list(made)
+            if "protocol" in made:
+                released += PROTOCOL
             level = {metric: self.power(metric, released, datasets) for metric in METRICS}
             gains = {soft: level[soft] - level[hard] for hard, soft in PAIRS.items()}
+            # Better under both metrics is better under the one with the smaller gain.
             least = min(gains, key=lambda soft: gains[soft].ours.point)
-            rows.append({"texts": group, "released": ", ".join(made) or "none", "part": label(least)})
-            rows[-1] |= row_of(gains[least]) | {metric: level[metric].ours.point for metric in METRICS}
+            row: dict[str, Any] = {"texts": group, "released": ", ".join(made) or "none", "part": label(least)}
+            row |= row_of(gains[least])
+            for metric in METRICS:
+                row[metric] = level[metric].ours.point
+            rows.append(row)
         return pd.DataFrame(rows)
 
 
@@ -188,11 +196,12 @@ def levels(
 
     `of_model`: the mean of a metric over methods, by `dataset` and `model`.
     """
-    by_step = {
-        (model, metric): of_model(metric, dataset=dataset, model=model) for model in models for metric in METRICS
-    }
+    by_step: dict[tuple[str, str], Comparison] = {}
+    for model, metric in product(models, METRICS):
+        by_step[model, metric] = of_model(metric, dataset=dataset, model=model)
     for name, made in zip(NAMES, STEPS, strict=True):
-        by_step |= {(name, metric): replayed.power(metric, made, [dataset]) for metric in METRICS}
+        for metric in METRICS:
+            by_step[name, metric] = replayed.power(metric, made, [dataset])
     return by_step
 
 
@@ -200,10 +209,11 @@ def levels_by_dataset(
     of_model: Callable[..., Comparison], measured: pd.DataFrame, replayed: Replayed, datasets: Iterable[str]
 ) -> dict[str, dict[tuple[str, str], Comparison]]:
     """`levels` by data set, with all models that explained it (`measured`: values of single inputs)."""
-    return {
-        name: levels(of_model, measured["model"][measured["dataset"] == name].unique(), replayed, name)
-        for name in datasets
-    }
+    by_dataset = {}
+    for name in datasets:
+        models = measured.loc[measured["dataset"] == name, "model"].unique()
+        by_dataset[name] = levels(of_model, models, replayed, name)
+    return by_dataset
 
 
 def explained(
@@ -221,11 +231,10 @@ def explained(
 
 def path_of(level: Levels) -> pd.DataFrame:
     """Every level as data: data set, step, metric, diagnosticity with the ends of its interval, n."""
-    cells = {
-        (dataset, step, metric): value
-        for dataset, by_step in level.items()
-        for (step, metric), value in by_step.items()
-    }
+    cells: dict[tuple[str, str, str], Comparison] = {}
+    for dataset, by_step in level.items():
+        for (step, metric), value in by_step.items():
+            cells[dataset, step, metric] = value
     return listed(cells, ["dataset", "step", "metric"])
 
 
@@ -244,10 +253,11 @@ def changes_of(level: Levels) -> dict[tuple[str, str, str], Comparison]:
     remains to the published value."""
     changes: dict[tuple[str, str, str], Comparison] = {}
     for dataset, by_step in level.items():
+        for metric, model in product(METRICS, SIZES.values()):
+            changes[dataset, metric, model] = by_step[model, metric]
         published = {metric: printed(metric, [dataset]) for metric in METRICS}
-        of_dataset = {(metric, model): by_step[model, metric] for metric in METRICS for model in SIZES.values()}
-        of_dataset |= explained(by_step, published)
-        changes |= {(dataset, *key): change for key, change in of_dataset.items()}
+        for (metric, step), change in explained(by_step, published).items():
+            changes[dataset, metric, step] = change
     return changes
 
 
@@ -269,11 +279,11 @@ def none_closes_the_distance(changes: pd.DataFrame) -> bool:
 def farthest_repeat(level: Levels) -> tuple[str, str, float] | None:
     """The data set and metric in which the same model and formulas, measured twice, differ most, and by how much: once
     on all inputs with all training runs, once on the replayed inputs with one."""
-    distances = {
-        (dataset, metric): abs(by_step[NAMES[0], metric].ours.point - by_step[SIZES["mpnet"], metric].ours.point)
-        for dataset, by_step in level.items()
-        for metric in METRICS
-    }
+    distances: dict[tuple[str, str], float] = {}
+    for dataset, by_step in level.items():
+        for metric in METRICS:
+            once, all_runs = (by_step[step, metric].ours.point for step in (NAMES[0], SIZES["mpnet"]))
+            distances[dataset, metric] = abs(once - all_runs)
     if not distances:
         return None
     dataset, metric = max(distances, key=lambda cell: distances[cell])
@@ -311,7 +321,13 @@ def inputs_of_rows(long: pd.DataFrame, rows: Sequence[str]) -> list[str]:
     ['250 to 1,000', '40']
     """
     by_row = long.groupby([*rows], sort=False, observed=True)["n"].agg(["min", "max"])
-    return [f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}" for low, high in by_row.to_numpy()]
+    inputs = []
+    for low, high in by_row.to_numpy():
+        said = f"{low:,.0f}"
+        if high > low:
+            said += f" to {high:,.0f}"
+        inputs.append(said)
+    return inputs
 
 
 def without_signed_zeros(wide: pd.DataFrame) -> pd.DataFrame:
@@ -350,10 +366,12 @@ def shown_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def names_of_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Every group of texts with the names of its data sets."""
-    return {
-        group: " and ".join(map(short, datasets)) + ("" if set(datasets) <= set(OWN) else " (substitute)")
-        for group, datasets in groups.items()
-    }
+    names = {}
+    for group, datasets in groups.items():
+        names[group] = " and ".join(map(short, datasets))
+        if not set(datasets) <= set(OWN):
+            names[group] += " (substitute)"
+    return names
 
 
 def by_metric(long: pd.DataFrame, row: str, names: Mapping[str, str], form: str) -> pd.DataFrame:
@@ -420,8 +438,10 @@ def largest_combinations(ordered: pd.DataFrame, names: Mapping[str, str]) -> pd.
         "soft − hard": [spoken(row, ".2f") for row in rows.itertuples()],
         "n": [f"{n:,.0f}" for n in rows["n"]],
     }
-    levels_of_metrics = {label(metric): [f"{value:.2f}" for value in rows[metric]] for metric in METRICS}
-    return without_signed_zeros(_without_the_only_group(pd.DataFrame(columns | levels_of_metrics), names))
+    wide = pd.DataFrame(columns)
+    for metric in METRICS:
+        wide[label(metric)] = rows[metric].map("{:.2f}".format)
+    return without_signed_zeros(_without_the_only_group(wide, names))
 
 
 def better_under_both(every: pd.DataFrame, names: Mapping[str, str]) -> str:

@@ -172,16 +172,16 @@ class Compared:
 def in_short(compared: Compared, *, judges: bool) -> str:
     """The result of `soft_tables`: how often each metric prefers the real explanation; whether soft metrics are clearly
     behind hard ones is said only where the page `judges`."""
-    pairs = []
-    for (name, (hard, soft, _)), hard_metric in zip(compared.gains().items(), PAIRS, strict=True):
+    pairs, behind = [], []
+    for (name, (hard, soft, gain)), hard_metric in zip(compared.gains().items(), PAIRS, strict=True):
         pairs.append(f"{name} {beside(soft)} against {label(hard_metric)} {beside(hard)}")
-    behind = all(gain.ours.interval().high < 0 for _, _, gain in compared.gains().values())
-    result = (
-        "Soft metrics, which blur words, separate real from random explanations *worse* than hard metrics, which "
-        "delete them. "
-        if behind and judges
-        else ""
-    )
+        behind.append(gain.ours.interval().high < 0)
+    result = ""
+    if all(behind) and judges:
+        result = (
+            "Soft metrics, which blur words, separate real from random explanations *worse* than hard metrics, which "
+            "delete them. "
+        )
     return (
         f"{result}Share of texts on which a metric prefers the real explanation (0.5 is chance): {'; '.join(pairs)}. "
         f"Model: {compared.model}; mean over {listing(compared.tasks)}, ours and published; n = "
@@ -200,10 +200,11 @@ def texts_in_words(compared: Compared) -> str:
 
 def averages_in_words(compared: Compared) -> str:
     """The averages of each soft metric and of its hard counterpart, for a caption."""
-    averages = {
-        soft: (compared.power(soft).ours.point, compared.power(hard).ours.point) for hard, soft in PAIRS.items()
-    }
-    return "; ".join(f"{label(soft)} {mean:.2f} against {of_hard:.2f}" for soft, (mean, of_hard) in averages.items())
+    averages = []
+    for hard, soft in PAIRS.items():
+        of_soft, of_hard = compared.power(soft).ours.point, compared.power(hard).ours.point
+        averages.append(f"{label(soft)} {of_soft:.2f} against {of_hard:.2f}")
+    return "; ".join(averages)
 
 
 def printed_near_attention() -> tuple[float, float]:
@@ -225,7 +226,9 @@ def scaled_attention_squared(compared: Compared, tried: Scores) -> pd.DataFrame:
         cells = {"metric": metric, "method": methods, "dataset": datasets, "shows": WIN}
         printed = of_sets.query("metric == @metric and method in @methods")["value"].mean()
         with_gradient, squared = (tried.mean(variant=variant, **cells) for variant in ("paper", AS_CODED))
-        row = {"metric": metric, "method": SCALED if methods == [SCALED] else "average", "published": printed}
+        row = {"metric": metric, "method": "average", "published": printed}
+        if methods == [SCALED]:
+            row["method"] = SCALED
         row |= {"with gradient": with_gradient.ours.point, **ends_of(squared, "squared", "low", "high")}
         rows.append(row | {"n": squared.ours.n})
     return pd.DataFrame(rows)
@@ -274,7 +277,9 @@ def numbers_of_table2(compared: Compared) -> pd.DataFrame:
     its interval, ours with further models, n."""
     rows = []
     for printed in table("soft_table2").to_dict("records"):
-        methods = METHODS if printed["method"] == "average" else printed["method"]
+        methods = printed["method"]
+        if methods == "average":
+            methods = METHODS
         ours = compared.of_model(printed["metric"], model=compared.model, method=methods)
         row = {"metric": printed["metric"], "method": printed["method"], "published, 4 tasks": printed["value"]}
         row |= {f"published, {len(compared.tasks)} tasks": ours.published, **ends_of(ours, "ours", "low", "high")}
@@ -295,11 +300,9 @@ def rank_sum_tests(compared: Compared) -> list[str]:
     """Wilcoxon's rank-sum test of soft against hard, with the cells of Table 6 as the two samples, as published and
     ours: p-value and Cliff's delta in words."""
     published = table("soft_table6").groupby("metric")["value"].apply(list)
-    by_cell = list(product(compared.tasks, METHODS))
-    ours = {
-        metric: [compared.power(metric, dataset=dataset, method=method).ours.point for dataset, method in by_cell]
-        for metric in METRICS
-    }
+    ours: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    for metric, dataset, method in product(METRICS, compared.tasks, METHODS):
+        ours[metric].append(compared.power(metric, dataset=dataset, method=method).ours.point)
     lines = []
     for kind, samples in (("published", published), ("ours", ours)):
         for hard, soft in PAIRS.items():
@@ -332,13 +335,14 @@ def exceptions_in_print() -> str:
     """Where soft is below hard in the paper's own Table 3, and whether its text (claim c03) names the same two."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
     datasets = dict.fromkeys(table("soft_table6")["dataset"])
-    behind = [
-        f"{label(soft)} on {label(dataset)}"
-        for (hard, soft), dataset in product(PAIRS.items(), datasets)
-        if values[soft, dataset] < values[hard, dataset]
-    ]
+    behind = []
+    for (hard, soft), dataset in product(PAIRS.items(), datasets):
+        if values[soft, dataset] < values[hard, dataset]:
+            behind.append(f"{label(soft)} on {label(dataset)}")
     in_its_text = {f"{label(PAIRS[hard])} on {label(dataset)}" for hard, dataset in NAMED.items()}
-    swapped = "" if set(behind) == in_its_text else " The paper's text (c03) names the two the other way round."
+    swapped = ""
+    if set(behind) != in_its_text:
+        swapped = " The paper's text (c03) names the two the other way round."
     return f"In the paper's own Table 3 soft is below hard twice, for {' and '.join(behind)}.{swapped}"
 
 
@@ -385,7 +389,8 @@ def ties(compared: Compared) -> pd.DataFrame:
     """Share of comparisons with random scores that are ties, and of those at the limit, by data set and metric."""
     rows = []
     for dataset, metric in product(compared.tasks, METRICS):
-        tied, limit = (compared.power(metric, dataset=dataset, shows=counted) for counted in (TIE, LIMIT))
+        tied = compared.power(metric, dataset=dataset, shows=TIE)
+        limit = compared.power(metric, dataset=dataset, shows=LIMIT)
         row = {"dataset": dataset, "metric": metric, **ends_of(tied, "ties", "low", "high")}
         rows.append(row | {"at the limit": limit.ours.point, "n": tied.ours.n})
     return pd.DataFrame(rows)
@@ -397,11 +402,12 @@ def below_one_half(compared: Compared) -> tuple[int, int]:
     rows = compared.printed("soft_table6")
     rows = rows[rows["model"] == compared.model]
     half = Reading(tied=0.5)
-    shares = [
-        half.share(compared.power, row["metric"], dataset=row["dataset"], method=row["method"])
-        for row in rows.to_dict("records")
-    ]
-    return sum(share.ours.interval().high < 0.5 for share in shares), len(shares)
+    below = 0
+    for row in rows.to_dict("records"):
+        share = half.share(compared.power, row["metric"], dataset=row["dataset"], method=row["method"])
+        if share.ours.interval().high < 0.5:
+            below += 1
+    return below, len(rows)
 
 
 # ------------------------------------------------------------------------------------------------------------- Table 1
@@ -510,15 +516,12 @@ def tried_in_words(checkpoint: str) -> str:
     card = of_one.iloc[0]
     low, high = (float(end) for end in wilson(card["accuracy"], card["test_size"]))
     printed = table("soft_table1").set_index(["dataset", "metric", "split"]).value[card["dataset"], "avg_f1", ""]
-    percent = {
-        name: f"{100 * card[name]:.1f} %" for name in ("accuracy", "majority_accuracy", "macro_f1", "majority_macro_f1")
-    }
+    reached = ("accuracy", "majority_accuracy", "macro_f1", "majority_macro_f1")
+    percent = {name: f"{100 * card[name]:.1f} %" for name in reached}
     interval = f"[{100 * low:.1f}, {100 * high:.1f}]"
-    answer = (
-        "The interval lies above the most frequent class, so the task is learnable to this degree"
-        if low > card["majority_accuracy"]
-        else "The interval does not lie above the most frequent class, so it was not learnable in this way"
-    )
+    answer = "The interval does not lie above the most frequent class, so it was not learnable in this way"
+    if low > card["majority_accuracy"]:
+        answer = "The interval lies above the most frequent class, so the task is learnable to this degree"
     epochs = len(card["dev_loss"])
     return (
         f"{card['train_size']:,.0f} texts to learn from, {epochs} epochs, {card['test_size']:.0f} test texts: "
@@ -561,8 +564,11 @@ def ahead(differences: Iterable[Comparison]) -> Ahead:
 def soft_ahead(power: Callable[..., Comparison], by: str, groups: Iterable[str]) -> Ahead:
     """In how many groups (methods or data sets, by the name of their label) the soft metrics are ahead of the hard
     ones, of both pairs: `power(metric, method=...)`."""
-    pairs = product(groups, PAIRS.items())
-    return ahead(power(soft, **{by: group}) - power(hard, **{by: group}) for group, (hard, soft) in pairs)
+    differences = []
+    for group, (hard, soft) in product(groups, PAIRS.items()):
+        cell = {by: group}
+        differences.append(power(soft, **cell) - power(hard, **cell))
+    return ahead(differences)
 
 
 def first_word(model: str) -> str:
@@ -629,6 +635,9 @@ def training_settings(
         of_small, of_large = trained_with.get(own, {}), larger.get(own, {})
         same = float(block[setting]) == float(printed["value"])
         same_model = block["model"].rpartition("/")[2] == printed["model"]
+        agrees = "no"
+        if same and same_model:
+            agrees = "yes"
         rows.append(
             {
                 "data set": name,
@@ -636,12 +645,17 @@ def training_settings(
                 "model": printed["model"],
                 "published": f"{float(printed['value']):g}",
                 "paper profile": f"{block[setting]:g}",
-                "agrees": "yes" if same and same_model else "no",
-                "MPNet": f"{of_large[setting]:g}" if of_large else UNKNOWN,
-                "MiniLM": f"{of_small[setting]:g}" if of_small else UNKNOWN,
+                "agrees": agrees,
+                "MPNet": _trained_with(of_large, setting),
+                "MiniLM": _trained_with(of_small, setting),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _trained_with(settings: Mapping[str, Any], setting: str) -> str:
+    """A setting of a model of ours, a dash where there is no such model."""
+    return f"{settings[setting]:g}" if settings else UNKNOWN
 
 
 def plain(number: str) -> str:
