@@ -38,7 +38,10 @@ def test_an_effect_is_the_mean_of_those_of_the_ten_methods(measured: Scores) -> 
     of_saco = deviations.on_saco(effects, list(base))
     assert list(of_saco.setting) == list(base)
     largest = of_saco.loc[of_saco.estimate.abs().idxmax(), "setting"]
-    assert f"*{deviations.word(largest)}* changes SaCo most" in deviations.in_short(value, base)
+    text = deviations.in_short(of_saco)
+    assert f"The largest change is that of *{deviations.word(largest)}*" in text
+    unclear = of_saco[(of_saco.low <= 0) & (of_saco.high >= 0)]
+    assert f"{len(of_saco) - len(unclear)} of {len(of_saco)} choices" in text
     assert f"the level of SaCo most on *{deviations.word(largest)}*" in deviations.at_a_glance(of_saco)
     assert deviations.at_a_glance(of_saco.assign(low=-1, high=1)).endswith("every interval includes zero.")
     shown = deviations.in_words(deviations.of_settings(effects, "zero"))

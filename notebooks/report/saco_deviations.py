@@ -32,10 +32,12 @@ measured = page.measure(
 )
 value = page.quantity("setting", "metric", "method")
 base = deviations.base_of(measured.levels("setting"))
+effects = deviations.effects(value, base)
+on_saco = deviations.on_saco(effects, list(base))
 NOT_MEASURED = "*Not measured.*"
 
 # %% tags=["remove-input"]
-page.in_short(lambda: deviations.in_short(value, base))
+page.in_short(lambda: deviations.in_short(on_saco))
 
 # %% [markdown]
 # To compute SaCo one has to cut pixels into groups, erase a group, and compare pairs of groups. The paper
@@ -65,7 +67,6 @@ page.in_short(lambda: deviations.in_short(value, base))
 # pixels first, which the paper calls comprehensiveness ({doc}`../foundations/metrics`).
 
 # %%
-effects = deviations.effects(value, base)
 by_method = deviations.effects_by_method(value, base)
 
 
@@ -79,7 +80,6 @@ def effect_table(name, caption, *settings):
 # ## All effects at a glance
 
 # %%
-on_saco = deviations.on_saco(effects, list(base))
 single_methods = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
 fig, alt = wu_figures.effects(on_saco, single_methods, {name: NAMES[name] for name in base})
 caption = (

@@ -134,25 +134,17 @@ def on_saco(found: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     return found[found["metric"] == "saco"].set_index("setting").reindex(settings).reset_index()
 
 
-def in_short(value: Value, base_of_setting: Mapping[str, str]) -> str:
-    """The result of the page: which choice changes SaCo most, and which least."""
-    moved = {}
-    for setting, base in base_of_setting.items():
-        moved[setting] = value(setting, "saco", METHODS) - value(base, "saco", METHODS)
-    most = max(moved, key=lambda setting: abs(moved[setting].ours.point))
-    least = min(moved, key=lambda setting: abs(moved[setting].ours.point))
-    clear = sum(_excludes_zero(change) for change in moved.values())
+def in_short(of_saco: pd.DataFrame) -> str:
+    """The result of the page: how many choices change SaCo clearly, which most, and which least (`on_saco`)."""
+    clear = int(((of_saco["low"] > 0) | (of_saco["high"] < 0)).sum())
+    sizes = of_saco["estimate"].abs()
+    most, least = of_saco.iloc[int(sizes.argmax())], of_saco.iloc[int(sizes.argmin())]
     return (
-        f"On {moved[most].ours.n} images and one model, {clear} of {len(moved)} choices that the paper leaves "
-        f"open, or that we had to make, change mean SaCo of ten methods clearly (95 % interval without zero). The "
-        f"largest change is that of *{word(most)}*, {spoken(moved[most], '+.3f')}, the smallest that of "
-        f"*{word(least)}*, {spoken(moved[least], '+.3f')}. S1 to S5 are points of this page."
+        f"On {most['n']} images and one model, {clear} of {len(of_saco)} choices that the paper leaves open, or that "
+        "we had to make, change mean SaCo of ten methods clearly (95 % interval without zero). The largest change is that "
+        f"of *{word(most['setting'])}*, {spoken(most, '+.3f')}, the smallest that of *{word(least['setting'])}*, "
+        f"{spoken(least, '+.3f')}. S1 to S5 are points of this page."
     )
-
-
-def _excludes_zero(change: Comparison) -> bool:
-    ends = change.ours.interval()
-    return ends.low > 0 or ends.high < 0
 
 
 def at_a_glance(of_saco: pd.DataFrame) -> str:
@@ -164,7 +156,7 @@ def at_a_glance(of_saco: pd.DataFrame) -> str:
     unchanged = ", ".join(word(name) for name in unclear["setting"]) or "none"
     clearly = f"The level does not clearly change for: {unchanged}."
     if len(unclear) == len(of_saco):
-        clearly = "No choice changes the level clearly: every interval of these changes includes zero."
+        clearly = "No choice changes the level clearly: every interval includes zero."
     return (
         f"The ranking of the methods depends most on *{word(ranking['setting'])}* (tau {ranking['tau']:.2f} "
         f"[{ranking['tau low']:.2f}, {ranking['tau high']:.2f}]), the level of SaCo most on *{word(level['setting'])}* "
