@@ -141,8 +141,8 @@ def in_short(of_saco: pd.DataFrame) -> str:
     most, least = of_saco.iloc[int(sizes.argmax())], of_saco.iloc[int(sizes.argmin())]
     return (
         f"On {most['n']} images and one model, {clear} of {len(of_saco)} choices that the paper leaves open, or that "
-        "we had to make, change mean SaCo of ten methods clearly (95 % interval without zero). The largest change is that "
-        f"of *{word(most['setting'])}*, {spoken(most, '+.3f')}, the smallest that of *{word(least['setting'])}*, "
+        "we had to make, change mean SaCo of ten methods clearly (95 % interval without zero). The largest change is "
+        f"that of *{word(most['setting'])}*, {spoken(most, '+.3f')}, the smallest that of *{word(least['setting'])}*, "
         f"{spoken(least, '+.3f')}. S1 to S5 are points of this page."
     )
 
