@@ -97,9 +97,9 @@ def prepared(folder: Path) -> Rehearsal:
             stream.write("\nfrom small_profile import shrink  # noqa: E402\n\nshrink(study)\n")
     data.mkdir()
     if raw_dir().is_dir():
-        for there in raw_dir().iterdir():
-            if there.is_file() or any(there.iterdir()):  # a folder may be left by a download that failed
-                (data / there.name).symlink_to(there.resolve())
+        for path in raw_dir().iterdir():
+            if path.is_file() or any(path.iterdir()):  # a folder may be left by a download that failed
+                (data / path.name).symlink_to(path.resolve())
     if not source_is_here("cifar100-folder"):  # or the same would be downloaded in another form from its owners
         replica_data.BY_HAND["cifar100-folder"](data / "cifar100-folder")
     _cache_models(registry().hub, folder / "models", hub / "hub")

@@ -59,7 +59,9 @@ def pairs(language: str, number: int, seed: str) -> list[tuple[str, str, str]]:
     for i in range(number):
         first = draw.choice(sentences)
         label = LABELS[i % len(LABELS)]
-        other = first if label == "entailment" else draw.choice([one for one in sentences if one != first])
+        other = first
+        if label != "entailment":
+            other = draw.choice([sentence for sentence in sentences if sentence != first])
         premise, hypothesis = (between.join((who[a], what[b])) for a, b in (first, other))
         found.append((premise, hypothesis, label))
     return found

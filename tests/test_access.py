@@ -132,7 +132,7 @@ def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
 
 def test_every_name_of_a_data_set_leads_to_sources_that_are_listed() -> None:
     for files in registry().data.values():
-        assert all(tree_digest(root() / one) if "/" in one else inputs.source_digest(one) for one in files)
+        assert all(tree_digest(root() / file) if "/" in file else inputs.source_digest(file) for file in files)
 
 
 def ids(profile: str) -> dict[str, str]:

@@ -186,7 +186,7 @@ def test_grad_cam_needs_features_with_places_at_the_end() -> None:
     sizes = {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2, "num_classes": 2}
     tokens = [timm.create_model(n, **sizes).eval() for n in ("beit_base_patch16_224", "xcit_nano_12_p16_224")]
     images = ImageInputs.from_pixels(torch.rand(1, 3, 32, 32), patch=8)
-    for model, given in ((flat, inputs), (channels_last, images), *((one, images) for one in tokens)):
+    for model, given in ((flat, inputs), (channels_last, images), *((token, images) for token in tokens)):
         refused(ModelError, "does not end in convolutions", attribute, "grad_cam", model, given)
 
 

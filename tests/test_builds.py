@@ -28,7 +28,7 @@ def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None
         Conditions.of(one, over=["method"], unit="id", cluster="cluster", n_resamples=9999).mean(method="lime")
         for one in (build, full)
     ]
-    error = np.hypot(*(one.standard_error for one in means))
+    error = np.hypot(*(mean.standard_error for mean in means))
     assert (row["build"], row["full"]) == pytest.approx([one.point for one in means])
     assert row["away"] == pytest.approx((means[0].point - means[1].point) / error, rel=0.03)
     assert (row["n"], row["n_full"], row["method"]) == (20, 100, "lime")

@@ -45,7 +45,7 @@ def ids_of(reader: Any, text: str) -> list[int]:
 @pytest.mark.parametrize(
     ("family", "erase"),
     [(family, "delete") for family in [*MODELS, "mamba"]]
-    + [("llama", one) for one in TEXT_ERASURES if one != "delete"],
+    + [("llama", erasure) for erasure in TEXT_ERASURES if erasure != "delete"],
 )
 def test_values_are_those_of_a_slow_loop(family: str, erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, family)
@@ -87,7 +87,7 @@ def test_values_are_those_of_a_slow_loop(family: str, erase: str, folder: Folder
 @pytest.mark.parametrize("erase", TEXT_ERASURES)
 def test_a_similarity_is_one_minus_the_hellinger_distance(erase: str, folder: Folder, shared_to_the_last: None) -> None:
     model, reader = loaded(folder, "gpt2")
-    whole, alike = (Continuation(model, reader, SHOTS, reading=one) for one in ("distribution", "similarity"))
+    whole, alike = (Continuation(model, reader, SHOTS, reading=name) for name in ("distribution", "similarity"))
     inputs = alike.inputs(TEXTS)
     keep = masks(inputs)
     p = Perturber(whole, inputs, erase=erase).logits(keep).double().softmax(dim=-1)
@@ -203,7 +203,8 @@ def test_attention_and_rollout_are_read_from_every_token_that_is_asked_for(famil
     for b, length in enumerate(inputs.lengths.tolist()):
         row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
         with torch.no_grad():
-            maps = [one[0].mean(dim=0).double() for one in model(input_ids=row, output_attentions=True).attentions]
+            answer = model(input_ids=row, output_attentions=True)
+        maps = [attention[0].mean(dim=0).double() for attention in answer.attentions]
         expected = {"last": maps[-1][length - 1 : length + 3].mean(dim=0), "first": maps[-1][length - 1]}
         for sink in ("keep", "drop"):
             holds = torch.eye(row.shape[1], dtype=torch.double)

@@ -45,9 +45,9 @@ def shapley(perturber: Perturber, b: int, n: int) -> list[float]:
     for one in range(n):
         others = [feature for feature in range(n) if feature != one]
         gains = [
-            (answer((*kept, one)) - answer(kept)) / (n * comb(n - 1, size))
+            (answer((*combination, one)) - answer(combination)) / (n * comb(n - 1, size))
             for size in range(n)
-            for kept in combinations(others, size)
+            for combination in combinations(others, size)
         ]
         found.append(sum(gains))
     return found
@@ -168,7 +168,7 @@ def test_bounds_are_those_of_a_loop_over_sets(table: edin.AnswerTable, width: in
         start = int(table._starts[i])
         answers = table._values[start : start + 2**n].tolist()
         assert upper[i].item() == pytest.approx(answers[0] - slow(answers, n, width) / n)
-        assert lower[i].item() == pytest.approx(answers[0] + slow([-one for one in answers], n, width) / n)
+        assert lower[i].item() == pytest.approx(answers[0] + slow([-answer for answer in answers], n, width) / n)
 
 
 def test_a_last_step_over_all_sets_visited_only_adds_and_a_wide_beam_is_exact(table: edin.AnswerTable) -> None:

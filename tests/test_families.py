@@ -325,7 +325,7 @@ def _written(rows: list[Tried]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for name, acts, explained, measured, kind in rows:
-        left = [one for one in methods(kind) if one not in explained]
+        left = [method for method in methods(kind) if method not in explained]
         soft = "yes" if "soft_nc" in measured else "no"
         of = len(methods(kind))
         lines.append(f"| {name} | {acts} | {soft} | {of - len(left)} of {of} | {', '.join(left) or '-'} |")

@@ -65,7 +65,10 @@ def test_a_zero_shot_pipeline_is_not_explained_by_the_model_inside() -> None:
 
     def function(texts: list[str]) -> Any:  # as the message says
         answers = pipeline(texts, labels)
-        return [[dict(zip(one["labels"], one["scores"], strict=True))[label] for label in labels] for one in answers]
+        return [
+            [dict(zip(answer["labels"], answer["scores"], strict=True))[label] for label in labels]
+            for answer in answers
+        ]
 
     with refused("the function fails on the empty text (ValueError: You must include", InputError):
         table_of(function, TEXTS)
@@ -201,7 +204,7 @@ def test_lists_of_two_words_are_no_pairs() -> None:
 
 def test_pairs_are_tuples_or_lists_of_texts() -> None:
     pairs = [("a film", "not bad"), ("who", "it is")]
-    made = [prepare_inputs(text_model(), kind, tokenizer()).inputs for kind in (pairs, [[*one] for one in pairs])]
+    made = [prepare_inputs(text_model(), kind, tokenizer()).inputs for kind in (pairs, [[*pair] for pair in pairs])]
     assert torch.equal(made[0].input_ids, made[1].input_ids)
     assert prepare_inputs(text_model(), [("film", "bad")], tokenizer()).inputs.n_features.tolist() == [2]
 

@@ -280,7 +280,9 @@ def test_ferret_and_inseq_need_a_line() -> None:
         for text, tokens, scores in zip(TEXTS, names, (FIRST, SECOND), strict=True)
     ]
     assert (
-        imported_scores([list(zip(one.tokens, one.scores, strict=True)) for one in explanations], inputs).tolist()
+        imported_scores(
+            [list(zip(explanation.tokens, explanation.scores, strict=True)) for explanation in explanations], inputs
+        ).tolist()
         == IN_WORDS
     )
     sequences = []
@@ -289,8 +291,8 @@ def test_ferret_and_inseq_need_a_line() -> None:
         source = [SimpleNamespace(token=token, id=0) for token in tokens]
         sequences.append(SimpleNamespace(source=source, source_attributions=by_step))
     made = [
-        list(zip([token.token for token in one.source], one.source_attributions.nanmean(1), strict=True))
-        for one in sequences
+        list(zip([token.token for token in sequence.source], sequence.source_attributions.nanmean(1), strict=True))
+        for sequence in sequences
     ]
     assert imported_scores(made, inputs).tolist() == IN_WORDS
 

@@ -473,7 +473,7 @@ def test_a_pair_on_paper_is_the_pair_in_tensors() -> None:
 def test_of_texts_that_fit_the_one_with_most_crossings_is_shown() -> None:
     straight, crossed = [(0, 0), (1, 1)], [(0, 1), (1, 0)]
     links = {"short": crossed, "straight": straight, "crossed": crossed, "again": crossed}
-    assert [crossings(one) for one in links.values()] == [1, 0, 1, 1]
+    assert [crossings(link) for link in links.values()] == [1, 0, 1, 1]
     sizes = {"short": 2, "straight": 7, "crossed": 9, "again": 9}
     assert most_crossed(sizes, links.__getitem__) == "crossed"
     assert most_crossed({"short": 2}, links.__getitem__) == "short"

@@ -251,7 +251,7 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     for name in ("naopc_bounds_plot", "naopc_robustness"):
         assert set(found.table(name)[["dataset", "classifier"]].itertuples(index=False)) == everyone
     # Six pairs of the four on two data sets, 28 of the eight on the third.
-    (compared,) = (one for one in found.names["models"].groups if "bert-sst" in one[0])
+    (compared,) = (group for group in found.names["models"].groups if "bert-sst" in group[0])
     assert compared == (asked["sst"], ["sst"])
     # Of the adversarially trained models the one that read the paper's own data is judged.
     assert (found.verdicts.evidence["naopc_c06"], found.names["pair"].hardened) == (

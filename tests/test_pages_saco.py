@@ -227,10 +227,10 @@ def test_saco_from_groups_by_hand_and_with_scores_of_another_scale() -> None:
     steps.loc[steps.input == "flat", "salience"] = 1.0
     numbers = wu.scaled_alike(steps, "substitute data, our models")
     assert len(numbers) == 2 * len(wu.SCALES)
-    assert all(abs(one.ours - float(one.published)) < 1e-9 for one in numbers.values())
+    assert all(abs(number.ours - float(number.published)) < 1e-9 for number in numbers.values())
     groups = steps[steps.input == "a"].sort_values("salience", ascending=False)
     values = [groups[name].to_numpy() for name in ("salience", "alone")]
-    library = saco(*(torch.tensor(one)[None] for one in values))
+    library = saco(*(torch.tensor(value)[None] for value in values))
     assert wu.saco_of(*values) == pytest.approx(library.item())
 
 

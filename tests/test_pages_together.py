@@ -82,7 +82,7 @@ def test_the_metric_that_the_released_code_moves_most_is_named() -> None:
 
 def test_what_the_released_code_changes_has_an_interval_and_a_direction() -> None:
     scores = np.random.default_rng(0).normal(size=(9, 10))
-    texts = [evalxnlp.Text(one, np.arange(10) > 5, (0.1, -0.2), 0.8) for one in scores]
+    texts = [evalxnlp.Text(score, np.arange(10) > 5, (0.1, -0.2), 0.8) for score in scores]
     found = evalxnlp.released_scores(texts, {"soft_nc": [0.5] * len(texts)})
     values = found[found.metric.isin(["sparseness", "soft_nc"])]
     gini = np.array([evalxnlp.sparseness(one) for one in scores])

@@ -192,7 +192,7 @@ def test_real_xnli_is_parallel_and_has_the_published_size(folder):
     (folder / "xnli").rmdir()
     (folder / "xnli").symlink_to(SHARED / "xnli")
     rows = datasets.load_parallel("xnli", ("en", "bg", "de", "es", "fr"), sample="all")
-    assert [len(one) for one in rows.values()] == [5010] * 5
+    assert [len(row) for row in rows.values()] == [5010] * 5
     assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
     assert all(text.strip() for one in rows.values() for text in (*one.texts, *one.pairs))
     # Each premise comes with one hypothesis of every label.

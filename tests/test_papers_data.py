@@ -135,7 +135,7 @@ def test_prompts_of_the_second_release_are_learnt_beside_the_first(made: Path) -
     lines = [f"{prompt},{article},{valid},{label},a drug ,none,pain\n" for prompt, article, valid, label in rows]
     (folder / "v2_annotations.csv").write_text(header + "".join(lines))
     abstracts = [{"pmcid": "77", "text": "TITLE:\n  on  trials"}, {"pmcid": "9", "text": "of the test split"}]
-    (folder / "v2_abstracts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in abstracts))
+    (folder / "v2_abstracts.jsonl").write_text("".join(json.dumps(abstract) + "\n" for abstract in abstracts))
     train, dev = (datasets.load_dataset("evinf", split) for split in ("train", "dev"))
     assert (len(train), len(dev)) == (13, 2)
     assert (train.ids[-1], train.texts[-1], train.labels[-1]) == ("evinf-v2-1", "TITLE: on trials", 1)

@@ -212,5 +212,6 @@ def test_excerpts_hold_marked_and_unmarked_words_of_the_text(tokenizer) -> None:
     assert gold.shape == inputs.feature_mask.shape and not (gold & ~inputs.feature_mask).any()
     assert all(0 < int(row.sum()) <= sum(one.marked) for row, one in zip(gold, found, strict=True))
     bare = Dataset("d", "test", ("a b c d", "e f g h"), (0, 0), ("x", "y"), ("n",), 9, rationales=((), ((0, 1),)))
-    assert [one.row for one in marked_excerpts(bare, 5, size=3)] == [1]  # a text without marks has none
+    found = marked_excerpts(bare, 5, size=3)
+    assert [excerpt.row for excerpt in found] == [1]  # a text without marks has none
     refused(InputError, "has no highlights", marked_excerpts, load_dataset("movie", "test"), 2, size=3)

@@ -24,8 +24,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def outline(items: list, reader: object) -> list:
     """Titles with the page each leads to, nested as they are."""
     return [
-        outline(one, reader) if isinstance(one, list) else (one.title, reader.get_destination_page_number(one))
-        for one in items
+        outline(item, reader) if isinstance(item, list) else (item.title, reader.get_destination_page_number(item))
+        for item in items
     ]
 
 

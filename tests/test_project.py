@@ -30,10 +30,11 @@ def test_versions_authors_and_titles_agree() -> None:
     assert {citation["version"], meta["version"], zenodo["version"]} == {faithlib.__version__}
     assert citation["title"] == meta["name"] == zenodo["title"]
     assert citation["keywords"] == meta["keywords"] == zenodo["keywords"]
-    names = [one["name"] for one in citation["authors"]]
-    assert names == [one["name"] for one in meta["author"]] == [one["name"] for one in zenodo["creators"]]
+    names = [author["name"] for author in citation["authors"]]
+    assert names == [author["name"] for author in meta["author"]] == [author["name"] for author in zenodo["creators"]]
     assert meta["softwareRequirements"] == PROJECT["dependencies"]
-    assert [one["name"] for one in meta["referencePublication"]] == [one["title"] for one in citation["references"]]
+    titles = [paper["title"] for paper in citation["references"]]
+    assert [paper["name"] for paper in meta["referencePublication"]] == titles
 
 
 def free(licence: str) -> bool:

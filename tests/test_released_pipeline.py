@@ -131,7 +131,7 @@ LENGTHS = st.lists(st.integers(4, 9), min_size=1, max_size=4).map(tuple)
 
 def nothing_of_texts(inputs: TextInputs) -> Tensor:
     """p(predicted) of each text alone, its features' embeddings set to 0, [B]."""
-    all_, none = (torch.full((inputs.feature_mask.shape[1],), kept) for kept in (True, False))
+    all_, none = (torch.full((inputs.feature_mask.shape[1],), value) for value in (True, False))
     rows = [[one_row(READER, inputs, b, keep, "zero") for keep in (all_, none)] for b in range(len(inputs))]
     return torch.stack([empty.softmax(-1)[full.argmax()] for full, empty in rows])
 

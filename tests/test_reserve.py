@@ -41,7 +41,8 @@ def test_the_file_has_every_reserve_once():
 
 @pytest.mark.parametrize("name", NUMBERED)
 def test_rows_with_a_number_are_total_minus_measured_without_the_data(name):
-    measured = {int(one.removeprefix(f"{name}-test-")) for one in measured_ids() if one.startswith(f"{name}-test-")}
+    begins = f"{name}-test-"
+    measured = {int(known.removeprefix(begins)) for known in measured_ids() if known.startswith(begins)}
     total = int(TABLE.total[name])
     assert measured
     assert set(places_of(TABLE.rows[name])) == set(range(total)) - measured

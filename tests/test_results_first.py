@@ -54,7 +54,7 @@ def is_result(source: str, modules: dict[str, str]) -> bool:
             made = [one for one in body if isinstance(one, ast.FunctionDef) and one.name in named]
             return any(has_numbers(one) or made_by_a_module(one, modules) for one in [*call.args, *made])
     texts = [node for node in ast.walk(last) if isinstance(node, ast.JoinedStr) and has_numbers(node)]
-    return "display(" in source and any(ast.unparse(one)[2:].startswith(SAID) for one in texts)
+    return "display(" in source and any(ast.unparse(text)[2:].startswith(SAID) for text in texts)
 
 
 def shows(source: str) -> bool:

@@ -211,7 +211,7 @@ def test_a_folder_runs_with_its_solutions_in_an_empty_environment(laid_out: Path
         done = run(*f"-m nbconvert --to notebook --execute {name}.ipynb --output done".split())
         assert done.returncode == 0, done.stderr[-3000:]
         cells = nbformat.read(where / "done.ipynb", as_version=4).cells
-        shown = [one for cell in cells if cell.cell_type == "code" for one in cell.outputs]
+        shown = [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
         assert sum("image/png" in one.get("data", {}) for one in shown) == 1
 
 

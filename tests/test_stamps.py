@@ -56,7 +56,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_photograph_is_in_one_split_drawings_are_in_none_and_scenes_are_the_same_every_time(made: Path) -> None:
-    names = {split: {one.name for one in object_scenes.stamps(split)} for split in ("train", "dev", "test")}
+    names = {split: {stamp.name for stamp in object_scenes.stamps(split)} for split in ("train", "dev", "test")}
     assert [len(names[split]) for split in ("test", "dev", "train")] == [12, 8, 12]
     everything = set.union(*names.values())
     assert len(everything) == 32
@@ -78,7 +78,7 @@ def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int)
         marked = sorted(cell for cells in scene.cells for cell in cells)
         assert marked == sorted(set(marked))  # no cell is of two objects
         assert (red[marked] > 0.4).all() and (np.delete(red, marked) < 0.6).all()
-        assert len({one.label for one in scene.stamps}) == objects
+        assert len({stamp.label for stamp in scene.stamps}) == objects
 
 
 def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
 def test_the_real_package_has_eight_classes_in_every_split() -> None:
     for split in ("train", "test"):
-        assert {one.label for one in object_scenes.stamps(split)} == set(range(8))
+        assert {stamp.label for stamp in object_scenes.stamps(split)} == set(range(8))
     data = images.load_pictures("stamps-two", "test")
     share = np.mean([len(cells) for cells in data.cells]) / 64
     assert len(data) > 140 and 0.03 < share < 0.2

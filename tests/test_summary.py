@@ -198,7 +198,7 @@ def test_heat_maps_show_the_scores_of_the_first_inputs_and_features(table) -> No
     assert [blank for blank, _ in first.parts] == [False, True, True, False, True, True]
     page = Page(table.to_html())
     spans = [attributes for tag, attributes in page.tags if tag == "span"]
-    assert [one["title"] for one in spans[:6]] == [f"{score:.3g}" for score in first.scores["saliency"]]
+    assert [span["title"] for span in spans[:6]] == [f"{score:.3g}" for score in first.scores["saliency"]]
     strongest = max(range(6), key=lambda f: abs(first.scores["saliency"][f]))
     assert ",0.60)" in spans[strongest]["style"]
     assert all(MEANINGS[name] in page.text for name in ("saco", "aopc_lerf"))

@@ -24,7 +24,7 @@ PARAGRAPHS = lessons.landing_page()
 IN_README = published.our_table("in_readme").set_index("paragraph")["text"]
 BOXES = [(one.overview, one.text, one.when) for one in published.our_table("in_short").itertuples()]
 GUARDED = [
-    *((one.title, one.text, one.when) for one in PARAGRAPHS),
+    *((paragraph.title, paragraph.text, paragraph.when) for paragraph in PARAGRAPHS),
     *((f"{one.title} (README)", IN_README[one.number or one.kind], one.when) for one in PARAGRAPHS),
     *((one.asks, one.answer, one.when) for one in LESSONS),
     *BOXES,

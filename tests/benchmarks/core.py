@@ -194,9 +194,9 @@ def measured(
 
 
 def costs_of(*perturbers: Perturber) -> dict[str, float]:
-    stats = [one.stats for one in perturbers]
+    stats = [perturber.stats for perturber in perturbers]
     return {
-        "forwards": sum(one.forwards for one in stats),
+        "forwards": sum(stat.forwards for stat in stats),
         "tokens": sum(one.tokens_run for one in stats),
         "seconds_model": sum(one.seconds_model for one in stats),
         "peak_bytes": max((one.peak_bytes for one in stats), default=0),
@@ -306,7 +306,7 @@ def saco_on_images() -> dict[str, Any]:
 
     def run() -> dict[str, float]:
         perturber = Perturber(model, inputs)
-        queued = [grouped_five.later(perturber, one, k=10) for one in scores.values()]
+        queued = [grouped_five.later(perturber, score, k=10) for score in scores.values()]
         for values in queued:
             values()
         return costs_of(perturber)
