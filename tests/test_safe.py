@@ -258,14 +258,14 @@ PRICES = {"steady": 39.0, "bold": 12.0, "cheap": 8.0}
 
 def test_the_safest_is_chosen_and_of_those_as_safe_the_cheapest() -> None:
     means = invented({"steady": STEADY, "bold": BOLD, "cheap": CHEAP})
-    adversarial = choice.safety(means, choice.ADVERSARIAL, choice.ANY)
+    adversarial = choice.grid_safety(means, choice.ADVERSARIAL, choice.ANY)
     assert adversarial.estimate == pytest.approx([0.7, 0.1, 0.68], abs=0.01)
     assert choice.chosen(adversarial, PRICES, 10_000)[0] == "cheap"  # within .05 of the safest
     dearer = {"steady": STEADY, "bold": BOLD, "cheap": {"else": 0.6}}
-    found = choice.safety(invented(dearer), choice.ADVERSARIAL, choice.ANY)
+    found = choice.grid_safety(invented(dearer), choice.ADVERSARIAL, choice.ANY)
     assert choice.chosen(found, PRICES, 10_000) == ["steady", "cheap", "bold"]
     assert choice.chosen(found, PRICES, 12) == ["cheap", "bold"]
-    known = choice.safety(invented(dearer), choice.KNOWN, choice.ANY)
+    known = choice.grid_safety(invented(dearer), choice.KNOWN, choice.ANY)
     assert choice.chosen(known, PRICES, 10_000)[0] == "bold"
 
 
@@ -288,7 +288,7 @@ def test_a_choice_is_reported_on_other_seeds_and_may_be_overturned() -> None:
 def test_what_wins_by_the_design_of_the_grid_is_named() -> None:
     ahead = dict.fromkeys(("light", "middle", "heavy", "third"), 0.9)
     means = invented({"srg": {"else": 0.5, **ahead}, "other": {"else": 0.5}})
-    found = choice.safety(means, choice.ADVERSARIAL, choice.ANY)
+    found = choice.grid_safety(means, choice.ADVERSARIAL, choice.ANY)
     seen = np.zeros((len(means.conditions), 2, 2))
     out_of_reach = seen.copy()
     out_of_reach[(means.conditions.error == "heavy").to_numpy(), :, 0] = 1.0
@@ -416,8 +416,8 @@ def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_th
 ) -> None:
     readme = (root() / "README.md").read_text(encoding="utf-8")
     report = kept.half(choice.REPORT)
-    free = choice.safety(report, choice.UNKNOWN, choice.ANY, replicates=0)
-    every = choice.safety(report, choice.ADVERSARIAL, choice.ANY, replicates=0)
+    free = choice.grid_safety(report, choice.UNKNOWN, choice.ANY, replicates=0)
+    every = choice.grid_safety(report, choice.ADVERSARIAL, choice.ANY, replicates=0)
     srg = every.metrics.index("srg")
     feature = every.by_kind[every.kinds.index("feature")]
     numbers = (free.estimate[srg], feature[srg], feature.max())
@@ -431,7 +431,7 @@ def test_numbers_and_metrics_that_the_readme_and_the_recommendations_name_are_th
     for need in published.our_table("recommendations").to_dict("records"):
         case = need["rests_on"].split(", ")
         if len(case) == 3:
-            found = choice.safety(before, case[0], case[1], replicates=0)
+            found = choice.grid_safety(before, case[0], case[1], replicates=0)
             most = 10_000 if case[2] == "any price" else float(case[2].split()[0])
             assert choice.chosen(found, prices, most)[0] == need["metric"], need["need"]
 
@@ -501,7 +501,7 @@ def trained_values(means: dict[tuple[str, str], float], inputs: int = 40) -> pd.
 def test_safety_of_trained_models_is_the_lowest_mean_over_kinds_of_error() -> None:
     alike = {("never", "a"): 0.9, ("light", "b"): 0.2, ("light", "c"): 0.4, ("heavy", "d"): 0.6}
     frame = trained_values(alike)
-    found = trainings.safety(frame)
+    found = trainings.trained_safety(frame)
     assert found.errors == ["never", "light", "heavy"]
     by_error = frame[frame.method == "first"].groupby(["error", "model"]).value.mean().groupby("error").mean()
     assert found.estimate[found.metrics.index("first")] == pytest.approx(by_error["light"])
@@ -511,11 +511,11 @@ def test_safety_of_trained_models_is_the_lowest_mean_over_kinds_of_error() -> No
     assert below < 0
     assert ahead == pytest.approx(point - found.estimate[found.metrics.index("second")])
     # Models that differ more leave more open; the order of rows does not matter.
-    apart = trainings.safety(trained_values(alike | {("light", "b"): -0.1, ("light", "c"): 0.7}))
+    apart = trainings.trained_safety(trained_values(alike | {("light", "b"): -0.1, ("light", "c"): 0.7}))
     assert np.ptp(apart.interval("first")[1:]) > 1.5 * (high - low)
-    again = trainings.safety(frame.sample(frac=1, random_state=1))
+    again = trainings.trained_safety(frame.sample(frac=1, random_state=1))
     np.testing.assert_allclose(again.interval("first"), (point, low, high), atol=0.01)
-    refused(InputError, "should give a value each", trainings.safety, frame[frame.index != 3])
+    refused(InputError, "should give a value each", trainings.trained_safety, frame[frame.index != 3])
 
 
 def test_models_that_differ_in_one_thing_are_held_against_each_other() -> None:
@@ -595,7 +595,7 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     first = ranks[(ranks.model == models.model[0]) & (ranks.method == "srg")].value.mean()
     assert wide[label("srg")][0] == pytest.approx(first)
     text = ranks[ranks.modality == "text"]
-    found = trainings.safety(text, replicates=9)
+    found = trainings.trained_safety(text, replicates=9)
     table = trained_tables.of_error({"text": found})
     assert table.lowest.is_monotonic_decreasing and table.metric.tolist() == trained_tables.by_safety(found)
     n = text.id.nunique()

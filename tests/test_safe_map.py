@@ -33,7 +33,7 @@ def test_groups_are_means_of_their_errors(rank: Means) -> None:
 
 def test_halves_have_the_best_of_the_choosing_seeds_first_and_say_where_a_metric_is_lowest(rank: Means) -> None:
     before, after = (
-        choice.safety(rank.half(half), choice.ADVERSARIAL, choice.ANY, replicates=99)
+        choice.grid_safety(rank.half(half), choice.ADVERSARIAL, choice.ANY, replicates=99)
         for half in (choice.CHOOSE, REPORT)
     )
     table = map_tables.by_half(before, after, PRICES)
@@ -134,8 +134,8 @@ def test_the_last_block_stands_beside_all_truths_and_the_lowest(rank: Means) -> 
 def test_what_other_pages_quote_has_every_cell_of_the_map_and_every_case(rank: Means) -> None:
     chosen, report = choices(), rank.half(REPORT)
     table = choice.by_kind(report, design.kinds_of_error())
-    after = choice.safety(report, choice.ADVERSARIAL, choice.ANY, replicates=99)
-    quotes = map_tables.quotable(table, after, PRICES, chosen, conditions=7).set_index("part")
+    after = choice.grid_safety(report, choice.ADVERSARIAL, choice.ANY, replicates=99)
+    quotes = map_tables.quotable_safety(table, after, PRICES, chosen, conditions=7).set_index("part")
     assert len(quotes) == len(table) + 2 * len(METRICS) + 2 + len(chosen)
     assert quotes.loc["metrics", "ours"] == len(METRICS)
     assert set(quotes["n"]) == {7}

@@ -63,8 +63,11 @@ def source_digest(name: str) -> str:
 def committed_tables() -> dict[str, str]:
     """Digest by folder of the tables that every report may open: the papers' numbers, and those beside them that say
     what is judged and how."""
-    tables = {name: sorted((root() / name).glob("*.csv")) for name in ("data/published", "data")}
-    return {name: digest({path.name: tree_digest(path) for path in paths}) for name, paths in tables.items()}
+    digests: dict[str, str] = {}
+    for name in ("data/published", "data"):
+        tables = sorted((root() / name).glob("*.csv"))
+        digests[name] = digest({path.name: tree_digest(path) for path in tables})
+    return digests
 
 
 def reference_units(notebooks: Iterable[str]) -> dict[str, str]:

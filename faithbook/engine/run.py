@@ -305,7 +305,10 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
     else:
         # By hand a report may have made a table of the same name from what was computed.
         jobs = plan(profile)
-        groups = [list(_folders_by_hand(job for job in jobs if job.kind == kind)) for kind in ("compute", "report")]
+        groups = []
+        for kind in ("compute", "report"):
+            of_kind = [job for job in jobs if job.kind == kind]
+            groups.append(list(_folders_by_hand(of_kind)))
     frames: list[pd.DataFrame] = []
     for folders in groups:
         frames = frames or _frames(folders, name)

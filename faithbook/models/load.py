@@ -69,7 +69,8 @@ class Classifier:
     def check_classes(self, data: Dataset | Pictures) -> None:
         """InputError where this model counts its classes otherwise than `data` does. One whose classes are called by
         their numbers does not say what they are, and passes."""
-        classes, theirs = ([name.casefold() for name in names] for names in (self.label_names, data.label_names))
+        classes = [name.casefold() for name in self.label_names]
+        theirs = [name.casefold() for name in data.label_names]
         if classes not in (theirs, [str(i) for i in range(len(classes))]):
             raise InputError(
                 f"{self.spec} has the classes {some(self.label_names)}; {data.name} has {some(data.label_names)}, in "

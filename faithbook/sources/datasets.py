@@ -213,8 +213,10 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
         for why, other in others.items():
             theirs = tuple(dict.fromkeys(load_dataset(*other, sample="all").texts))
             near[why] = {distinct[i] for i in near_duplicates(distinct, theirs)}
-        left_out[split] = {why: sum(text in repeated for text in data.texts) for why, repeated in near.items()}
-        gone = {text for repeated in near.values() for text in repeated}
+        left_out[split] = {}
+        for why, repeated in near.items():
+            left_out[split][why] = sum(text in repeated for text in data.texts)
+        gone: set[str] = set().union(*near.values())
         rows = [i for i, text in enumerate(data.texts) if text not in gone]
         if not rows:
             raise DataError(

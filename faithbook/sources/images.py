@@ -163,9 +163,8 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
             shown = planted.misled(label, keep_mask, copies) if copies in planted.MISREAD else label
             made.append((pixels, shown, cells))
     # A copy may have lost nothing.
-    all_pixels, labels, all_cells = zip(
-        *[made[i] for i in _unique(np.stack([picture[0] for picture in made]))], strict=True
-    )
+    distinct = _unique(np.stack([pixels for pixels, _, _ in made]))
+    all_pixels, labels, all_cells = zip(*(made[i] for i in distinct), strict=True)
     name = {"": "planted", "third": "planted-misled"}.get(copies, f"planted-{copies}")
     whole = _made(name, split, np.stack(all_pixels), np.array(labels), planted.CELL_LABELS)
     return replace(whole, cells=tuple(map(tuple, all_cells)))

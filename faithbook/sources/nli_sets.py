@@ -101,8 +101,10 @@ def _first_there(folder: Path, names: Sequence[str]) -> str:
     the last, which is the owners' own name."""
     if folder.suffix == ".zip":
         return names[-1]
-    found = [name for name in names if any((folder / f"{name}{end}").exists() for end in ("", ".gz"))]
-    return (found or names)[0]
+    for name in names:
+        if (folder / name).exists() or (folder / f"{name}.gz").exists():
+            return name
+    return names[0]
 
 
 # ------------------------------------------------------------------------------------- SNLI and XNLI as one data set

@@ -58,8 +58,11 @@ class Rows:
 
     def at(self, rows: Sequence[int]) -> Self:
         """The values of some rows, in the order that is given."""
-        known = {name: getattr(self, name) for name in self.columns if getattr(self, name) is not None}
-        picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in known.items()}
+        picked: dict[str, Any] = {}
+        for name in self.columns:
+            values = getattr(self, name)
+            if values is not None:
+                picked[name] = tuple(values[i] for i in rows)
         return replace(self, **picked)
 
 

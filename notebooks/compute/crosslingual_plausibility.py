@@ -91,7 +91,8 @@ ROWS = thirteen_rows(
 def explained(rows, inputs, labels):
     """Scores [B, F] of rows, by name; the rows that they cost are counted."""
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": labels.to(device)})
-    run.count(**{name: sum(getattr(cost, name) for cost in spent.values()) for name in ("rows_asked", "rows_run")})
+    rows_asked = sum(cost.rows_asked for cost in spent.values())
+    run.count(rows_asked=rows_asked, rows_run=sum(cost.rows_run for cost in spent.values()))
     return {name: scores[row.name].cpu() for name, row in rows.items()}
 
 

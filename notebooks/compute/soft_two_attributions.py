@@ -109,7 +109,7 @@ def scored(attribution):
     return hard, erasure.soft.later(perturber, attribution, draws=DRAWS, seed=0, normaliser="none")
 
 
-queued = {name: scored(given) for name, given in attributions.items()}
+queued = {name: scored(attribution) for name, attribution in attributions.items()}
 hard = {name: values() for name, (values, _) in queued.items()}
 soft = {name: values() for name, (_, values) in queued.items()}
 run.save(

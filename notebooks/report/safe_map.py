@@ -36,8 +36,8 @@ main, free = (choice.of_case(chosen, erasure, ANY).metric for erasure in (ADVERS
 table = choice.by_kind(report, design.kinds_of_error())
 wide = show.map_rows(table, rank.metrics)
 wide = wide.loc[wide[show.LOWEST].sort_values(ascending=False).index]
-before = choice.safety(rank.half(CHOOSE), ADVERSARIAL, ANY, replicates=0)
-after = choice.safety(report, ADVERSARIAL, ANY)
+before = choice.grid_safety(rank.half(CHOOSE), ADVERSARIAL, ANY, replicates=0)
+after = choice.grid_safety(report, ADVERSARIAL, ANY)
 lowest = map_tables.lowest_of(after)
 sizes = {"conditions": len(rank.conditions), "seeds": len(report.seeds)}
 page.in_short(lambda: map_tables.in_short(table, lowest, chosen, **sizes))
@@ -195,7 +195,7 @@ caption = "The choice where a model may be made to mislead, under each declared 
 page.listing(by_reading, "safe_readings", digits=2, caption=caption)
 
 # %%
-quotable = map_tables.quotable(table, after, prices, chosen, conditions=len(rank.conditions))
+quotable = map_tables.quotable_safety(table, after, prices, chosen, conditions=len(rank.conditions))
 page.run.save(quotable, "quotable")
 page.run.save(chosen, "safe_chosen")
 page.run.save(lowest.assign(rows=lowest.metric.map(prices)), "safe_lowest")

@@ -25,7 +25,7 @@ measured = page.measure("safe_planted", over=["modality", "model", "whither", "m
 checked = page.measure("safe_planted", over=["modality", "model", "method"], parts=["checks"])
 ranks = measured.frame[measured.frame.metric == RANK]
 models = trained_tables.models_of(ranks)
-safety = {modality: trainings.safety(part) for modality, part in ranks.groupby("modality", sort=False)}
+safety = {modality: trainings.trained_safety(part) for modality, part in ranks.groupby("modality", sort=False)}
 chosen = load("safe_chosen", profile)
 main = choice.of_case(chosen, choice.ADVERSARIAL, choice.ANY).metric
 

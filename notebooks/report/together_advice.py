@@ -23,7 +23,7 @@ from faithbook.studies.together import advice
 page = start_page("together_advice", profile, values=values, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
 table = advice.advice(*(load(name, profile) for name in NAMES))
-page.run.save(advice.quotable(table), "quotable")
+page.run.save(advice.quotable_advice(table), "quotable")
 needs, lowest = published.our_table("recommendations"), load("safe_lowest", profile)
 use = decisions(needs, load("safe_chosen", profile), lowest, load("safe_comparable", profile))
 page.in_short(lambda: advice.in_short(use))

@@ -203,9 +203,11 @@ def _copied(n: int) -> Task:
     chosen = [(fillings[which], form) for which in order for form in forms][:n]
     texts = tuple(form.format(*filling) for filling, form in chosen)
     names = tuple((name, other) for (name, other, _, _), _ in chosen)
-    marked = tuple(tuple(word == name for word in text.split()) for text, (name, _) in zip(texts, names, strict=True))
+    marked = []
+    for text, (name, _) in zip(texts, names, strict=True):
+        marked.append(tuple(word == name for word in text.split()))
     ids, words = tuple(f"copied-{i}" for i in range(n)), tuple(map(split_words, texts))
-    return Task("copied-name", ids, texts, COPIED, words, (0,) * n, names=names, marked=marked)
+    return Task("copied-name", ids, texts, COPIED, words, (0,) * n, names=names, marked=tuple(marked))
 
 
 def filled_in(

@@ -140,13 +140,15 @@ def by_nearer_noun_shown(table: pd.DataFrame) -> pd.DataFrame:
 def contrast_in_short(share: MeanOf, methods: Sequence[str]) -> str:
     """The result of the page on contrasts in a sentence."""
     best = max(methods, key=lambda method: share(method, CONTRAST).ours.point)
-    of_best, of_all = (
-        [spoken(share(named, explained), ".2f") for explained in (CONTRAST, ALONE)] for named in (best, list(methods))
-    )
+    of_contrast, of_verb = spoken(share(best, CONTRAST), ".2f"), spoken(share(best, ALONE), ".2f")
+    every_method = list(methods)
+    mean_of_contrast = spoken(share(every_method, CONTRAST), ".2f")
+    mean_of_verb = spoken(share(every_method, ALONE), ".2f")
     return (
-        f"{label(best)} gives the subject the highest score in {of_best[0]} of the sentences when it explains the "
-        f"contrast of the two verbs, and in {of_best[1]} when it explains the right verb alone; over {len(methods)} "
-        f"methods the means are {of_all[0]} and {of_all[1]} (n = {share(best, ALONE).ours.n:,}; chance is one in five)."
+        f"{label(best)} gives the subject the highest score in {of_contrast} of the sentences when it explains the "
+        f"contrast of the two verbs, and in {of_verb} when it explains the right verb alone; over {len(methods)} "
+        f"methods the means are {mean_of_contrast} and {mean_of_verb} (n = {share(best, ALONE).ours.n:,}; chance is "
+        "one in five)."
     )
 
 

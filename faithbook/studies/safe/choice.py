@@ -142,7 +142,7 @@ class Safety:
         return lowest
 
 
-def safety(means: Means, case: str, reasons: str, *, without: str = "", replicates: int | None = None) -> Safety:
+def grid_safety(means: Means, case: str, reasons: str, *, without: str = "", replicates: int | None = None) -> Safety:
     """The lowest mean over the kinds of error of a case, by metric; `replicates`: of its interval, as declared unless
     said otherwise (none where a metric is chosen only)."""
     part = means.only(conditions_of(means, case, reasons, without=without))
@@ -178,8 +178,8 @@ def choices(rank: Means, untouched: Means, prices: Mapping[str, float]) -> pd.Da
     rows = []
     for case in (KNOWN, UNKNOWN, ADVERSARIAL):
         for reasons in (SINGLE, ANY):
-            before = safety(rank.half(CHOOSE), case, reasons, replicates=0)
-            after = safety(rank.half(REPORT), case, reasons)
+            before = grid_safety(rank.half(CHOOSE), case, reasons, replicates=0)
+            after = grid_safety(rank.half(REPORT), case, reasons)
             for most in declared["prices"]:
                 ranked = chosen(before, prices, most)
                 place = {name: i for i, name in enumerate(rank.metrics)}
@@ -257,9 +257,9 @@ def left_out(rank: Means, prices: Mapping[str, float], *, reasons: str = ANY) ->
     with the rank correlation there on the reporting seeds and how far below the best metric there it is."""
     most = max(design.declared_plan()["choice"]["prices"])
     rows = []
-    after = safety(rank.half(REPORT), ADVERSARIAL, reasons)
+    after = grid_safety(rank.half(REPORT), ADVERSARIAL, reasons)
     for kind in design.kinds_of_error():
-        name = chosen(safety(rank.half(CHOOSE), ADVERSARIAL, reasons, without=kind, replicates=0), prices, most)[0]
+        name = chosen(grid_safety(rank.half(CHOOSE), ADVERSARIAL, reasons, without=kind, replicates=0), prices, most)[0]
         at, first = after.kinds.index(kind), after.metrics.index(name)
         means_there, replicates = after.by_kind[at], after.replicates_by_kind[:, at]
         low, high = interval(replicates[:, first])

@@ -115,7 +115,7 @@ def lowest_of(after: Safety) -> pd.DataFrame:
     return pd.DataFrame({"metric": after.metrics, "estimate": after.estimate, "low": low, "high": high})
 
 
-def quotable(
+def quotable_safety(
     table: pd.DataFrame, after: Safety, prices: Mapping[str, float], chosen: pd.DataFrame, *, conditions: int
 ) -> pd.DataFrame:
     """The numbers of the map that other pages quote, by the name of each (`part`)."""
@@ -199,7 +199,8 @@ def by_reading(
     choice for models that nobody misled (`unmisled`)."""
     rows = []
     for reading, means in readings.items():
-        found, report = (choice.safety(means.half(half), ADVERSARIAL, ANY, replicates=0) for half in (CHOOSE, REPORT))
+        found = choice.grid_safety(means.half(CHOOSE), ADVERSARIAL, ANY, replicates=0)
+        report = choice.grid_safety(means.half(REPORT), ADVERSARIAL, ANY, replicates=0)
         first = choice.chosen(found, prices, max(design.declared_plan()["choice"]["prices"]))[0]
         lowest = dict(zip(report.metrics, report.estimate, strict=True))
         at_feature = report.by_kind[report.kinds.index("feature")]

@@ -102,7 +102,7 @@ class Safety:
         return float(value), float(low), float(high)
 
 
-def safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0) -> Safety:
+def trained_safety(frame: pd.DataFrame, *, replicates: int | None = None, seed: int = 0) -> Safety:
     """Make safety from rank correlations of single inputs (columns model, error, id, method, value), the same inputs of
     each model.
 

@@ -88,7 +88,7 @@ def _of_all(answers: pd.Series) -> str:
     return NO if (answers == NO).any() else UNSURE
 
 
-def quotable(table: pd.DataFrame) -> pd.DataFrame:
+def quotable_advice(table: pd.DataFrame) -> pd.DataFrame:
     """Accuracy and price of every metric, for sentences of other pages (`sentences.values`)."""
     named = {WORSE: "worse of the two", PASSES: "passes"}
     numbers = {
