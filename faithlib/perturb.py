@@ -31,6 +31,7 @@ from faithlib.errors import InputError, ModelError, check_counts, check_known, u
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import Erasure, FollowedOutput
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
+from faithlib.protocols import Model
 
 __all__ = [
     "ERASURES",
@@ -290,7 +291,7 @@ class Perturber(Eraser):
 
     Parameters
     ----------
-    model
+    model : Model
         A torch module that reads `TextInputs` or `ImageInputs`, in `eval()` mode (no random dropout); or a function:
         from texts to probabilities with `WordInputs`, from pixels to logits with `ImageInputs`.
     inputs : Inputs
@@ -339,7 +340,7 @@ class Perturber(Eraser):
 
     def __init__(
         self,
-        model: Any,
+        model: Model,
         inputs: Inputs,
         *,
         target: str | int | Tensor = "predicted",
@@ -349,13 +350,13 @@ class Perturber(Eraser):
         dtype: torch.dtype | str | None = None,
         check: bool = True,
     ) -> None:
-        asked, model = model, unwrapped(model)
+        asked: Any = model
+        whole = run = unwrapped(model)
         check_counts(max_rows=max_rows)
-        precision = _precision(dtype, model)
-        whole = model
-        if precision is not None and precision != next(model.parameters()).dtype:
-            asked = model = copy.deepcopy(model).to(precision)
-        super().__init__(model, inputs, erase=erase, output=output)
+        precision = _precision(dtype, run)
+        if precision is not None and precision != next(run.parameters()).dtype:
+            asked = run = copy.deepcopy(run).to(precision)
+        super().__init__(run, inputs, erase=erase, output=output)
         # Kept with the model that was given: a copy in another precision ends with this perturber, and with it all that
         # was measured of it.
         cost_model = cost_model_of(whole, self.device, precision)
@@ -372,10 +373,10 @@ class Perturber(Eraser):
         classes = self.logits_full.shape[1]
         if check:
             self_check(asked, self._backend, self.logits_full, own)
-        self.output = settled(output, model, classes)
-        self.head = head_of(self.output, model, classes)
+        self.output = settled(output, run, classes)
+        self.head = head_of(self.output, run, classes)
         self.predicted = predicted(self.logits_full, self.head)
-        wanted = target_classes(target, model, len(self._chosen))
+        wanted = target_classes(target, run, len(self._chosen))
         wanted = None if wanted is None else wanted.to(self.device)
         self.target = settled_classes(self.logits_full, wanted, self.head)
 

@@ -27,6 +27,7 @@ from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, ModelError, counted
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.names import Unit
+from faithlib.protocols import Model
 from faithlib.segmentation import Span, format_rows, items_of, listed
 
 __all__ = ["images", "most_tokens_of", "texts", "tokens"]
@@ -36,7 +37,7 @@ _MOST_TOKENS = 512  # where the caller does not say
 
 # ------------------------------------------------------------------------------------------------- each by itself
 def texts(
-    model: Any,
+    model: Model,
     texts: Any,
     *,
     tokenizer: Any = None,
@@ -48,7 +49,7 @@ def texts(
 
     Parameters
     ----------
-    model
+    model : Model
         As for `evaluate`: a classifier of Hugging Face or a pipeline of one, a language model in a `PromptClassifier`
         or `Continuation`, a function from texts to probabilities.
     texts
@@ -91,7 +92,7 @@ def texts(
 
 
 def images(
-    model: Any,
+    model: Model,
     images: Any,
     *,
     transform: Any = None,
@@ -102,7 +103,7 @@ def images(
 
     Parameters
     ----------
-    model
+    model : Model
         As for `evaluate`: a classifier of timm or Hugging Face or a pipeline of one, any torch module or function from
         pixels to logits.
     images
@@ -152,7 +153,7 @@ def images(
 
 
 def tokens(
-    model: Any,
+    model: Model,
     ids: Any,
     *,
     tokenizer: Any = None,
@@ -166,7 +167,7 @@ def tokens(
 
     Parameters
     ----------
-    model
+    model : Model
         A torch module that reads token ids, as for `evaluate`.
     ids
         Token ids, as a tensor or array [B, L] or lists of any lengths; or what a tokenizer answers, a mapping with

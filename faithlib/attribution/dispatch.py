@@ -30,6 +30,7 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.names import Aggregation, MethodName, Output, Pool
 from faithlib.outputs import default_of
 from faithlib.perturb import Perturber
+from faithlib.protocols import Model
 from faithlib.user_inputs import model_and_inputs
 
 __all__ = ["attribute", "attribute_rows", "attributed"]
@@ -37,7 +38,7 @@ __all__ = ["attribute", "attribute_rows", "attributed"]
 
 def attribute(
     name: MethodName,
-    model: Any,
+    model: Model | None,
     inputs: Any,
     *,
     tokenizer: Any = None,
@@ -56,7 +57,7 @@ def attribute(
     ----------
     name : MethodName
         The method, one of `methods`.
-    model
+    model : Model | None
         A classifier of Hugging Face for texts; a classifier of pixels for images; a function from texts to
         probabilities for words. random and uniform do not look at it and accept None.
     inputs
