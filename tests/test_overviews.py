@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from faithbook.engine.run import load_units
 from faithbook.judge import published
 from faithbook.judge.reference import committed_board
+from faithbook.studies.naopc.edin_released import read_packed
+from faithbook.studies.safe import design
 from faithlib.metrics import comprehensiveness_nc, saco
 
 ROOT = Path(__file__).resolve().parents[1]
+WORDS = {6: "six"}
 OVERVIEWS = {path.parent.name: path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*/overview.md")}
 
 
@@ -44,6 +48,27 @@ OPENINGS = {
 def test_the_first_sentence_of_a_table_page_is_what_was_decided(page: str) -> None:
     kept = committed_board().set_index("id")["decision"]
     assert {name: kept[name] for name in OPENINGS[page]} == OPENINGS[page]
+
+
+def test_sizes_that_overviews_name_are_those_of_the_committed_values() -> None:
+    """What the boxes do not fill: how many pairs, texts and conditions a study has."""
+    rho = load_units("crosslingual_metrics", reference=True)
+    explained = rho[(rho["dataset"] == "nli") & (rho["method"] == "lime")].groupby(["model", "seed"])["id"].nunique()
+    for model in ("e5", "six"):
+        first, second, third = explained[model]
+        assert second == third
+        assert f"{first} with the first training run, {second} with each of the other two" in OVERVIEWS["paper3"]
+    marked = load_units("crosslingual_plausibility", reference=True).query("dataset == 'esnli'")
+    pairs = marked.groupby("method")["id"].nunique()
+    assert f"{pairs['lime']} of the {pairs['saliency']} pairs of e-SNLI's development split" in OVERVIEWS["paper3"]
+    bounds = read_packed("limits_exact")
+    texts, models = bounds.groupby("dataset")["id"].nunique(), bounds["model"].nunique()
+    outputs = int((2 ** bounds["words"].astype(int)).sum())
+    said = (
+        f"{texts['sst2']} short texts of SST-2 and {texts['yelp']} of Yelp, {WORDS[models]} models, {outputs:,} outputs"
+    )
+    assert said in " ".join(OVERVIEWS["paper4"].split())
+    assert f"the {len(design.conditions())} conditions" in OVERVIEWS["safe"]
 
 
 # --- worked examples -------------------------------------------------------------------------------------------------
