@@ -13,7 +13,7 @@ from store import Store
 from faithbook.judge import lessons, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
-from faithbook.paths import root
+from faithbook.paths import reference_dir, root
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithlib.errors import DataError, UnknownNameError
@@ -166,7 +166,7 @@ def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> N
 
 
 def test_overviews_list_claims_with_the_committed_decisions() -> None:
-    results = Results(committed_board(), VALUES)
+    results = Results(scoreboard.filled(pd.read_csv(reference_dir() / "scoreboard.csv")), VALUES)
     tables = lessons.claims_of_overviews(results)
     kept = committed_board().set_index("id")
     language = [name for name in published.column("claim") if name.startswith("lm_")]
@@ -174,7 +174,7 @@ def test_overviews_list_claims_with_the_committed_decisions() -> None:
     assert len(rows) == len(language) and "{cite:t}`huang_chan_2026`" in tables["language"]
     for name, row in zip(language, rows, strict=True):
         decision = evidence_levels.display_label(kept.loc[name, "decision"], kept.loc[name, "evidence"])
-        assert lessons.badge(decision) in row, name
+        assert lessons.badge(decision) in row and "our own question, n = " in row and "1 unrelated model)" in row, name
     # Their overview says once that they are about a small model.
     assert not any(row.startswith(("| On a small", "| on a small")) for row in rows)
     assert tables["paper4"].count("a review page") == sum(

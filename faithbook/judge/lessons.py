@@ -302,8 +302,8 @@ def claims_of_overviews(results: Results) -> dict[str, str]:
 
 
 def claims_and_decisions(results: Results, names: Iterable[str], source: Callable[[str], str]) -> str:
-    """Claims as a table for an overview: claim, source, decision, and the page that tests it."""
-    lines = ["| claim | source | decision | tested on |", "| --- | --- | --- | --- |"]
+    """Claims as a table for an overview: claim, source, decision, what decides it, and the page that tests it."""
+    lines = ["| claim | source | decision | what decides it | tested on |", "| --- | --- | --- | --- | --- |"]
     for name in names:
         if name not in results.board.index:
             continue
@@ -311,7 +311,12 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
         decided = badge(evidence_levels.display_label(results.decision(name), str(verdict["evidence"])))
         page = str(verdict["page"]).removeprefix("executed/")
         words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
-        lines.append(f"| {words[:1].upper()}{words[1:]} | {source(name)} | {decided} | {{doc}}`../executed/{page}` |")
+        n = "" if pd.isna(verdict["n"]) else f"n = {int(verdict['n']):,}"
+        facts = ", ".join(filter(None, [str(verdict["evidence"]), n, _unrelated([verdict])]))
+        number = in_sentences.number_or_reason(verdict.to_dict())
+        decides = f"{number} ({facts})" if number else facts
+        cells = (f"{words[:1].upper()}{words[1:]}", source(name), decided, decides, f"{{doc}}`../executed/{page}`")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
