@@ -307,13 +307,13 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
     for name in names:
         if name not in results.board.index:
             continue
-        verdict = results.board.loc[name]
+        verdict: dict[Any, Any] = results.board.loc[name].to_dict()
         decided = badge(evidence_levels.display_label(results.decision(name), str(verdict["evidence"])))
         page = str(verdict["page"]).removeprefix("executed/")
         words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
         n = "" if pd.isna(verdict["n"]) else f"n = {int(verdict['n']):,}"
         facts = ", ".join(filter(None, [str(verdict["evidence"]), n, _unrelated([verdict])]))
-        number = in_sentences.number_or_reason(verdict.to_dict())
+        number = in_sentences.number_or_reason(verdict)
         decides = f"{number} ({facts})" if number else facts
         cells = (f"{words[:1].upper()}{words[1:]}", source(name), decided, decides, f"{{doc}}`../executed/{page}`")
         lines.append(f"| {' | '.join(cells)} |")
