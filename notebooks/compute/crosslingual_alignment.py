@@ -70,22 +70,25 @@ counts = []
 available = [name for name in GOLD if is_fetched(name) or name == "bible"]
 for name in tqdm(available, desc="gold"):
     gold = load_gold(name, n=settings["gold_sentences"])
-    links_of = {
-        (aligner_name, str(layer)): links
-        for aligner_name, link in LINKS.items()
-        for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items()
-    }
+    links_of = {}
+    for aligner_name, link in LINKS.items():
+        for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items():
+            links_of[aligner_name, str(layer)] = links
     if has_fast_align():
         # fast_align learns from the pairs it aligns: it gets more, and is measured on the same sentences.
         everything = load_gold(name, n=max(settings["learnt_from"], len(gold)))
         place = {pair.id: i for i, pair in enumerate(everything)}
         statistical = fast_align(everything)
         links_of["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
+    ids, sure, possible = [], [], []
+    for pair in gold:
+        ids.append(pair.id)
+        sure.append(pair.sure)
+        possible.append(pair.possible)
     for (aligner_name, layer), links in links_of.items():
         about = {"gold": name, "language": GOLD[name], "aligner": aligner_name, "layer": layer, "n": len(gold)}
-        sure, possible = [pair.sure for pair in gold], [pair.possible for pair in gold]
         counted = pd.DataFrame(link_counts(links, sure, possible)).astype(int)
-        counts.append(counted.assign(input=[pair.id for pair in gold], possible=[len(p) for p in possible], **about))
+        counts.append(counted.assign(input=ids, possible=[len(of_pair) for of_pair in possible], **about))
 counts = pd.concat(counts, ignore_index=True)
 COUNTED = ["found", "sure", "found_sure", "found_possible"]
 named = counts.assign(method=counts.aligner, layer=counts.layer.replace("", "none"))

@@ -73,7 +73,9 @@ network = classifier.model.to(device)
 data = load_dataset(dataset, "test", sample=settings["sample"])
 first = settings["excerpts"]
 wanted = settings["further"] if only else first
-excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])[first if only else 0 :]
+excerpts = marked_excerpts(data, wanted, size=settings["excerpt_words"])
+if only:  # the first ones have all methods
+    excerpts = excerpts[first:]
 inputs = excerpt_inputs(data, excerpts, classifier.tokenizer).to(device)
 marks = gold_of(inputs, [excerpt.marked for excerpt in excerpts])
 labels = torch.tensor(classifier.labels_of(data))[[excerpt.row for excerpt in excerpts]]
@@ -92,7 +94,8 @@ def explained(rows, inputs, labels):
     """Scores [B, F] of rows, by name; the rows that they cost are counted."""
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": labels.to(device)})
     rows_asked = sum(cost.rows_asked for cost in spent.values())
-    run.count(rows_asked=rows_asked, rows_run=sum(cost.rows_run for cost in spent.values()))
+    rows_run = sum(cost.rows_run for cost in spent.values())
+    run.count(rows_asked=rows_asked, rows_run=rows_run)
     return {name: scores[row.name].cpu() for name, row in rows.items()}
 
 
@@ -117,15 +120,10 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
     gold = marks[rows, : present.shape[1]]
     counted = {"words": present.sum(dim=1), "marked": gold.sum(dim=1)}
     facts = pd.DataFrame({"input": ids[rows], "label": labels[rows], **counted, "seed": seed})
-    precisions = [
-        facts.assign(
-            method=name[0],
-            aggregation=name[1],
-            output=name[2],
-            average_precision=average_precision(values, gold, present),
-        )
-        for name, values in scores.items()
-    ]
+    precisions = []
+    for (method, aggregation, output, _), values in scores.items():
+        found = average_precision(values, gold, present)
+        precisions.append(facts.assign(method=method, aggregation=aggregation, output=output, average_precision=found))
     precisions = pd.concat(precisions, ignore_index=True)
     run.add(precisions, "crosslingual_plausibility")
     about = {"seed": seed, "clusters": data.clusters, "keys": ["aggregation", "output"]}

@@ -12,7 +12,7 @@ profile = "laptop"
 values = "reference"  # "run": what this machine computed; "both": beside the book
 
 # %%
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
@@ -48,7 +48,8 @@ unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"We changed {len(points)} choices that text and code leave open, one at a time. *{most.point}* changes rho most: by "
+        f"We changed {len(points)} choices, one at a time, which the text leaves open or the code makes differently. *{most.point}* "
+        "changes rho most: by "
         f"{spoken(most, '+.3f')}, from {most.ours:.2f}, for {most['row']} (n = {most.n} texts). In {unmoved} of the {len(effects)} "
         "comparisons the interval of the change includes zero."
     )
@@ -224,26 +225,37 @@ Markdown(
 # part of the trend comes from how a language is written and linked with English.
 
 # %%
-more = deviations.more_languages(page) if page.has("crosslingual_languages") else None
-Markdown(NOT_HERE if more is None else deviations.trends_in_words(more))
+# Only runs that measured the further languages have them.
+more = None
+if page.has("crosslingual_languages"):
+    more = deviations.more_languages(page)
+    display(Markdown(deviations.trends_in_words(more)))
+else:
+    display(Markdown(NOT_HERE))
 
 # %%
-page.table(
-    "crosslingual_deviations_languages",
-    lambda row: more.columns[row["what"]][row["language"]],
-    rows=["language"],
-    columns=["what"],
-    printed=every(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
-    caption="Accuracy and mean rho by language, the most accurate first; first training of both models; n texts of rho",
-) if more else Markdown("")
+if more is not None:
+    display(
+        page.table(
+            "crosslingual_deviations_languages",
+            lambda row: more.columns[row["what"]][row["language"]],
+            rows=["language"],
+            columns=["what"],
+            printed=every(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
+            caption="Accuracy and mean rho by language, the most accurate first; first training of both models; n texts of rho",
+        )
+    )
 
 # %%
-page.listing(
-    more.trends,
-    "crosslingual_deviations_trend",
-    caption="Pearson's r of accuracy and rho over n languages (estimate) with its 95 % interval over languages, the one-sided p "
-    "of permuted languages, and what the rule of c05 says",
-) if more else Markdown("")
+if more is not None:
+    display(
+        page.listing(
+            more.trends,
+            "crosslingual_deviations_trend",
+            caption="Pearson's r of accuracy and rho over n languages (estimate) with its 95 % interval over languages, the one-sided p "
+            "of permuted languages, and what the rule of c05 says",
+        )
+    )
 
 # %% [markdown]
 # ## E7: a mean over five bins, divided by six
@@ -328,21 +340,22 @@ Markdown(deviations.in_words(effects, "E10"))
 #   of this book rests on:
 
 # %%
-OF_BATCHES = {"over": ["model", "language"], "bounds": (0, 1)}
-on_xnli = page.measure("crosslingual_similar", **OF_BATCHES) if page.has("crosslingual_similar") else None
-similar = on_xnli.levels("model") if on_xnli else []
-rates = on_xnli.each(found_batches) if on_xnli else {}
-page.table(
-    "crosslingual_deviations_figure6",
-    lambda row: rates[row["model"], row["language"]],
-    rows=["language"],
-    columns=["model"],
-    printed=every(model=similar, language=[*on_xnli.levels("language"), EVERY]),
-    caption="How often CKA finds the translations of pairs of XNLI among eleven batches of eight; n batches of one random order",
-) if on_xnli else Markdown(NOT_HERE)
-
-# %%
-Markdown(deviations.found_in_words(rates, similar) if on_xnli else "")
+if page.has("crosslingual_similar"):
+    on_xnli = page.measure("crosslingual_similar", over=["model", "language"], bounds=(0, 1))
+    similar, rates = on_xnli.levels("model"), on_xnli.each(found_batches)
+    display(
+        page.table(
+            "crosslingual_deviations_figure6",
+            lambda row: rates[row["model"], row["language"]],
+            rows=["language"],
+            columns=["model"],
+            printed=every(model=similar, language=[*on_xnli.levels("language"), EVERY]),
+            caption="How often CKA finds the translations of pairs of XNLI among eleven batches of eight; n batches of one random order",
+        )
+    )
+    display(Markdown(deviations.found_in_words(rates, similar)))
+else:
+    display(Markdown(NOT_HERE))
 
 # %% [markdown]
 # ## E14: LIME's surrogate
@@ -366,17 +379,19 @@ Markdown(deviations.in_words(effects, "E14"))
 
 # %%
 # With the paper's own sizes there is one set of numbers, and nothing was measured twice.
-OF_SAMPLES = {"over": deviations.OF_SAMPLES, "bounds": (-1, 1)}
-sampled = page.measure("crosslingual_samples", **OF_SAMPLES) if page.has("crosslingual_samples") else None
-page.listing(
-    deviations.with_paper_numbers(sampled),
-    "crosslingual_deviations_samples",
-    caption="Rho with our numbers of steps, samples and permutations and with the paper's, on the same texts, mean over languages and "
-    "outputs; their difference (estimate) with its 95 % interval over n texts",
-) if sampled is not None else Markdown(NOT_HERE)
-
-# %%
-Markdown("" if sampled is None else deviations.paper_numbers_in_words(sampled, rho))
+if page.has("crosslingual_samples"):
+    sampled = page.measure("crosslingual_samples", over=deviations.OF_SAMPLES, bounds=(-1, 1))
+    display(
+        page.listing(
+            deviations.with_paper_numbers(sampled),
+            "crosslingual_deviations_samples",
+            caption="Rho with our numbers of steps, samples and permutations and with the paper's, on the same texts, mean over languages "
+            "and outputs; their difference (estimate) with its 95 % interval over n texts",
+        )
+    )
+    display(Markdown(deviations.paper_numbers_in_words(sampled, rho)))
+else:
+    display(Markdown(NOT_HERE))
 
 # %%
 page.listing(

@@ -284,9 +284,8 @@ spreads, runs = of_rho.printed_spreads(models, languages), len(trainings.levels(
 Markdown(of_rho.spreads_in_words(spread, spreads, runs))
 
 # %%
-ONE_RUN = Markdown("*One training only: it has no spread.*")
-(
-    page.table(
+if runs > 1:
+    of_trainings = page.table(
         "crosslingual_trainings",
         spread,
         rows=["language", "method", "aggregation"],
@@ -296,9 +295,9 @@ ONE_RUN = Markdown("*One training only: it has no spread.*")
         printed=spreads,
         caption="Standard deviation of rho over three training runs; in brackets the printed spread over three seeds",
     )
-    if runs > 1
-    else ONE_RUN
-)
+else:
+    of_trainings = Markdown("*One training only: it has no spread.*")
+of_trainings
 
 # %% [markdown]
 # ## Tables 2 and 7: accuracy and rho by language
@@ -344,8 +343,11 @@ third = page.test({"xl_c05": along, "crosslingual_table2": along, "xl_c06": in_o
 page.verdicts(third)
 
 # %%
-NOT_OURS = "*The named languages are not all among ours.*"
-Markdown(read_between(languages.accuracy, PAPER_LANGUAGES, WORST) if in_order else NOT_OURS)
+if in_order:
+    in_words = read_between(languages.accuracy, PAPER_LANGUAGES, WORST)
+else:
+    in_words = "*The named languages are not all among ours.*"
+Markdown(in_words)
 
 # %%
 of_models = page.table(
@@ -393,7 +395,7 @@ page.verdicts(last)
 
 # %%
 substitutes = of_rho.on_substitutes(page, measured, table1)
-n = f"{substitutes.n.min():.0f}" if len(substitutes) else "0"
+n = f"{substitutes['n'].min():.0f}" if len(substitutes) else "0"
 of_substitutes = page.listing(
     substitutes,
     "crosslingual_tables_stand_ins",
