@@ -213,19 +213,30 @@ def _statement(name: str, told: Told) -> str:
         reason = f": {one['reason']}" if one["reason"] else ""
         return f"{what} is not tested{reason}."
     verb = display_label(one["decision"], one["evidence"] or "")
-    verb = verb if verb.startswith(("replicates", "does not")) else f"is {verb}"
+    if not verb.startswith(("replicates", "does not")):
+        verb = f"is {verb}"
     measured = _measured(told)
-    return f"{what} {verb}: {measured[:1].lower()}{measured[1:]}" if measured else f"{what} {verb}."
+    if not measured:
+        return f"{what} {verb}."
+    return f"{what} {verb}: {measured[:1].lower()}{measured[1:]}"
 
 
 def _order(told: Told) -> str:
     one = told.verdict
-    n = _n(one, told.sizes)
-    p = "" if one["p"] is None else "p < 0.001" if one["p"] < 0.001 else f"p = {rounded(one['p'], 3)}"
+    n, p = _n(one, told.sizes), _p(one["p"])
     if (one["parts"] or 0) < 2:
         return _capital(f"{_part(one)}: {_value(one)}{_brackets(p, n)}.")
     orders = f"mean of {one['parts'] - 1} orders"
     return f"Kendall's tau with the printed order is {_value(one)}{_brackets(orders, p, n)}."
+
+
+def _p(p: float | None) -> str:
+    """A p-value for the brackets behind a number; "" where the line has none."""
+    if p is None:
+        return ""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {rounded(p, 3)}"
 
 
 def _trend(told: Told) -> str:
@@ -238,8 +249,12 @@ def _same(told: Told) -> str:
     """Numbers that were worked out twice; the one furthest off only where it is another number."""
     one = told.verdict
     passed, parts = one["passed"] or 0, one["parts"] or 0
-    claimed = published.column("kind").get(told.rule.id) == "claim"
-    theirs = "claimed" if claimed else "in the files" if one["evidence"] == AUTHORS else "printed"
+    if published.column("kind").get(told.rule.id) == "claim":
+        theirs = "claimed"
+    elif one["evidence"] == AUTHORS:
+        theirs = "in the files"
+    else:
+        theirs = "printed"
     held = _counted(passed, parts, "number", "agree")
     if passed == parts:
         return f"{held}."
@@ -329,21 +344,25 @@ def more(told: Told) -> list[str]:
         said.append(f"The paper's own numbers contradict {one['contradicted']} of the {one['parts']} comparisons.")
     if one["own_repeat"]:
         said.append(f"The paper's own repeat {one['own_repeat']}, by the same rule.")
-    if (variants := one["specifications"] or 0) > 1:
-        agreeing = one["agreeing"]
-        if agreeing == variants:
-            share = "Both" if variants == 2 else f"All {variants}"
-            said.append(f"{share} analysis variants that are decided have this answer.")
-        elif one["decision"] == MIXED:
-            said.append(
-                f"Of the {variants} analysis variants that are decided, {_counted_verb(agreeing, 'agree')} with the "
-                f"book's main analysis and {_counted_verb(variants - agreeing, 'contradict')} it."
-            )
-        else:
-            said.append(f"{agreeing} of the {variants} analysis variants that are decided have this answer.")
-    if one["decision"] == UNDECIDED and one["waits_for"] == MORE_INPUTS and (why := _why_not(one)):
-        said.append(why)
-    return said
+    variants = one["specifications"] or 0
+    if variants > 1:
+        said.append(_of_variants(one["decision"], one["agreeing"], variants))
+    if one["decision"] == UNDECIDED and one["waits_for"] == MORE_INPUTS:
+        said.append(_why_not(one))
+    return [sentence for sentence in said if sentence]
+
+
+def _of_variants(decision: str, agreeing: int, variants: int) -> str:
+    """How many of several analysis variants agree with the main analysis."""
+    if agreeing == variants:
+        share = "Both" if variants == 2 else f"All {variants}"
+        return f"{share} analysis variants that are decided have this answer."
+    if decision == MIXED:
+        return (
+            f"Of the {variants} analysis variants that are decided, {_counted_verb(agreeing, 'agree')} with the "
+            f"book's main analysis and {_counted_verb(variants - agreeing, 'contradict')} it."
+        )
+    return f"{agreeing} of the {variants} analysis variants that are decided have this answer."
 
 
 def _counted_verb(number: int, verb: str) -> str:
@@ -354,8 +373,10 @@ def _counted_verb(number: int, verb: str) -> str:
 def models(page: str, number: int) -> str:
     """On how many models the verdicts of a page rest, and on which."""
     which = published.our_table("unrelated_models").set_index("page")["models"].get(page)
-    text = f"{number} model{'s' * (number != 1)}"
-    return f"{text} (models that share an encoder count as one)" if which is None else f"{text}: {which}"
+    text = "1 model" if number == 1 else f"{number} models"
+    if which is None:
+        return f"{text} (models that share an encoder count as one)"
+    return f"{text}: {which}"
 
 
 def reason(line: Mapping[Any, Any]) -> str:
@@ -365,12 +386,14 @@ def reason(line: Mapping[Any, Any]) -> str:
     said = str(one["reason"] or "")
     if rule.rule == "whole":
         return wording.in_a_list(rule, said, str(one["evidence"] or ""))
-    if rule.rule in OF_PARTS and isinstance(rule.k, int) and (parts := one["parts"] or 0) and parts < rule.k:
+    parts = one["parts"] or 0
+    if rule.rule in OF_PARTS and isinstance(rule.k, int) and 0 < parts < rule.k:
         return f"the claim needs {rule.k} comparisons that hold, and we have {parts} in all"
-    if lacking := [
-        name for name in rule.needs if one["decision"] == NOT_TESTED and name in said.replace(",", "").split()
-    ]:
-        return f"about {_listed([label(name) for name in lacking])}, for which we have no usable model"
+    if one["decision"] == NOT_TESTED:
+        words = said.replace(",", "").split()
+        lacking = [label(name) for name in rule.needs if name in words]
+        if lacking:
+            return f"about {_listed(lacking)}, for which we have no usable model"
     return said
 
 
@@ -386,20 +409,24 @@ def _counted(passed: int, of: int, what: str, verb: str) -> str:
     ('Both numbers agree', '1 of 4 comparisons holds', '0 of 2 comparisons hold')
     """
     if passed == of:
-        return f"{'Both' if of == 2 else f'All {of:,}'} {what}s {verb}"
-    return f"{passed:,} of {of:,} {what}s {verb}{'s' * (passed == 1)}"
+        all_of_them = "Both" if of == 2 else f"All {of:,}"
+        return f"{all_of_them} {what}s {verb}"
+    if passed == 1:
+        verb = f"{verb}s"
+    return f"{passed:,} of {of:,} {what}s {verb}"
 
 
 def _number(value: float, scale: str, digits: int = 3) -> str:
-    digits, value = (2, math.exp(value)) if scale == "exp" else (digits, value)
+    if scale == "exp":  # a factor, kept as its logarithm
+        return rounded(math.exp(value), 2)
     return of_size(value) if digits == 3 else rounded(value, digits)
 
 
 def _value(one: Mapping[str, Any], scale: str = "") -> str:
-    ends = (
-        "" if None in (one["low"], one["high"]) else f" [{_number(one['low'], scale)}, {_number(one['high'], scale)}]"
-    )
-    return f"{_number(one['effect'], scale)}{ends}"
+    value = _number(one["effect"], scale)
+    if None in (one["low"], one["high"]):
+        return value
+    return f"{value} [{_number(one['low'], scale)}, {_number(one['high'], scale)}]"
 
 
 def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "", sizes: Sequence[int] = ()) -> str:

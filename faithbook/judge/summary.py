@@ -299,15 +299,18 @@ def answers(board: pd.DataFrame) -> pd.DataFrame:
     """What a referee's reading asked of the rules, point by point (`data/referee_answers.csv`): the findings that it is
     about, what was asked, whether it was done and how, and their decisions now."""
     table, facts = published.our_table("referee_answers"), board.set_index("id")
-    now = []
+    about, now = [], []
     for ids in table["ids"]:
+        names = ids.split("; ") if ids else []
         by_decision: dict[str, list[str]] = {}
-        for name in ids.split("; ") if ids else []:
+        for name in names:
             by_decision.setdefault(_bare(*facts.loc[name, ["decision", "evidence"]]), []).append(name)
-        several = len(by_decision) > 1
-        now.append("; ".join(f"{word} ({', '.join(of)})" if several else word for word, of in by_decision.items()))
-    marked = ["; ".join(f"`{name}`" for name in ids.split("; ")) if ids else "all" for ids in table["ids"]]
-    return table.assign(ids=marked, now=now).rename(columns={"ids": "about", "now": "decision now"})
+        if len(by_decision) > 1:
+            now.append("; ".join(f"{word} ({', '.join(of)})" for word, of in by_decision.items()))
+        else:
+            now.append("".join(by_decision))
+        about.append("; ".join(f"`{name}`" for name in names) or "all")
+    return table.assign(ids=about, now=now).rename(columns={"ids": "about", "now": "decision now"})
 
 
 def _alone_and_pooled(row: Mapping[Any, Any]) -> str:

@@ -57,9 +57,13 @@ def say_curve(
 def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) -> None:
     """The cells of a map, row by row as seaborn lays them; what is missing says nothing."""
     for down, (row, cells) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
-        places = [i for i, cell in enumerate(cells) if not pd.isna(cell)]
-        shown = [cell if isinstance(cell, str) else written(cell, ".3f") for cell in (cells[i] for i in places)]
-        texts = [f"{row}, {' '.join(columns[i].split())}\n{text}" for i, text in zip(places, shown, strict=True)]
+        places, texts = [], []
+        for i, cell in enumerate(cells):
+            if pd.isna(cell):
+                continue
+            shown = cell if isinstance(cell, str) else written(cell, ".3f")
+            places.append(i)
+            texts.append(f"{row}, {' '.join(columns[i].split())}\n{shown}")
         say(ax, [i + 0.5 for i in places], down + 0.5, texts)
 
 
@@ -68,10 +72,13 @@ def values(estimate: ArrayLike, *ends: ArrayLike, digits: int = 3) -> list[str]:
     numbers = np.asarray(estimate, dtype=float).ravel()
     low, high = (np.asarray(end, dtype=float).ravel() for end in ends or (np.full(len(numbers), np.nan),) * 2)
     form = f".{digits}f"
-    return [
-        written(number, form) + ("" if np.isnan([a, z]).any() else f" ({written(a, form)} to {written(z, form)})")
-        for number, a, z in zip(numbers, low, high, strict=True)
-    ]
+    texts = []
+    for number, first, last in zip(numbers, low, high, strict=True):
+        text = written(number, form)
+        if not np.isnan([first, last]).any():
+            text += f" ({written(first, form)} to {written(last, form)})"
+        texts.append(text)
+    return texts
 
 
 def points_in_words(fig: Any) -> list[tuple[float, float, str]]:
@@ -108,6 +115,7 @@ def script(fig: Any, name: str) -> str:
         return ""
     points = [(x, y, with_minus_signs(text)) for x, y, text in points]
     text = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    if (size := len(text.encode())) > MOST_BYTES:
+    size = len(text.encode())
+    if size > MOST_BYTES:
         raise InputError(f"figure {name} says {size:,} bytes, a page takes {MOST_BYTES:,}: say fewer points")
     return f'<script type="application/json" class="said" data-figure="{name}">{text}</script>'

@@ -81,8 +81,9 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
         shown[column] = [label(cell).replace("_", " ") if isinstance(cell, str) else cell for cell in shown[column]]
     for column in shown.select_dtypes(["float"]).columns.astype(str):
         finite = shown[column][np.isfinite(shown[column])]
-        counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
-        shown[column] = [rounded(x, 0 if counts else digits) for x in shown[column]]
+        of_counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
+        places = 0 if of_counts else digits
+        shown[column] = [rounded(x, places) for x in shown[column]]
     for column in [name for name in shown.select_dtypes(["integer"]).columns if name != "seed"]:
         shown[column] = ["–" if pd.isna(x) else f"{x:,}" for x in shown[column]]
     shown = with_their_ends(shown)

@@ -139,15 +139,20 @@ def side_by_side(b):
     )
 
 
-Markdown(
-    "\n\n".join(
+def with_heading(b):
+    """The same below what the model predicts for the text."""
+    heading = (
         f"**{brought.ids[b].capitalize()}**, predicted {predicted.predicted[b]} with {predicted.probability[b]:.2f}"
-        + (f", labelled {predicted.label[b]}" if brought.labels is not None else "")
-        + (". Outlined: the words that people marked." if brought.gold is not None else ".")
-        + f"\n\n{side_by_side(b)}"
-        for b in range(min(2, len(brought)))
     )
-)
+    if brought.labels is not None:
+        heading += f", labelled {predicted.label[b]}"
+    heading += "."
+    if brought.gold is not None:
+        heading += " Outlined: the words that people marked."
+    return f"{heading}\n\n{side_by_side(b)}"
+
+
+Markdown("\n\n".join(with_heading(b) for b in range(min(2, len(brought)))))
 
 # %% [markdown]
 # ## Every metric of every method

@@ -165,17 +165,19 @@ for row, b in zip(axes, shown, strict=True):
     for ax, name in zip(row[1:], names, strict=True):
         overlay(ax, b, name)
         bare(ax, label(name) if b == 0 else "")
+by_image = []
+for b in shown:
+    places = ", ".join(f"{label(name)} {highest(name, b)}" for name in names)
+    by_image.append(f"{brought.ids[b]}, taken for {predicted.predicted[b]}: {places}")
+alt = (
+    "Small images, one per row, and next to each the heat maps of the methods. Where a heat map is highest: "
+    f"{'; '.join(by_image)}."
+)
 figures.save(
     fig,
     run,
     "own_vision_maps",
-    alt="Small images, one per row, and next to each the heat maps of the methods. Where a heat map is highest: "
-    + "; ".join(
-        f"{brought.ids[b]}, taken for {predicted.predicted[b]}: "
-        + ", ".join(f"{label(name)} {highest(name, b)}" for name in names)
-        for b in shown
-    )
-    + ".",
+    alt=alt,
     caption="The first images with the model's prediction, and the explanations of it. Red supports the prediction, blue contradicts "
     "it. Each map has its own scale.",
 )
