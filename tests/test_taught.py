@@ -16,6 +16,7 @@ from faithbook.judge.sentences import Refused, Results
 from faithbook.paths import reference_dir, root
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
+from faithbook.stats.estimate import Interval95
 from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = lessons.lessons()
@@ -29,7 +30,10 @@ GUARDED = [
     *((one.asks, one.answer, one.when) for one in LESSONS),
     *BOXES,
 ]
-WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "n", "interval"}
+WRITING = {
+    *("published", "lowest", "highest", "passed", "parts", "named"),
+    *("%", "whole", "size", "n", "interval", "with interval"),
+}
 
 
 def board(**told: dict[str, object]) -> pd.DataFrame:
@@ -122,6 +126,8 @@ def test_places_are_filled_or_the_sentence_is_refused() -> None:
         ("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}", "", "3 of 1,234"),
         ("{passed} in {doc}`page`", "soft_c02", "2 in {doc}`page`"),
         ("{interval}, n = {n}", "together_mirrored", "[0.90, 1.00], n = 1,360"),
+        ("{lowest|named|with interval}", "soft_c01", "−0.27 [−0.30, −0.10] (Soft-NS minus NS)"),
+        ("{together_mirrored|middle|%|with interval}", "", "100\u00a0% [90, 100]"),
     ):
         assert results.say(text, of=of) == said
     for name in ("{soft_c02|part}", "{published|together_mirrored|middle}", "{soft_c03|passed}", "{lowest|soft_c09}"):
@@ -154,7 +160,7 @@ def test_the_page_its_data_and_what_the_landing_page_includes(store: Store) -> N
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
     found = store.report("taught")
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10
-    assert "Random scores have a mean SaCo of 0.02." in found.text
+    assert "Random scores have a mean SaCo of 0.02 [0.00, 0.04]." in found.text
     data = found.table("taught", "id")
     assert data.loc["saco_c05", "decision"] == "reproduced" and len(data) == len(RESTS_ON)
     # Without values of the studies no finding is printed, and each says why.
@@ -185,6 +191,15 @@ def test_overviews_list_claims_with_the_committed_decisions() -> None:
 
 
 def test_values_of_each_model_are_kept_under_its_short_name() -> None:
-    pair = Comparison(SimpleNamespace(point=0.25), 0.5)  # type: ignore[arg-type]
+    pair = Comparison(SimpleNamespace(interval=lambda: Interval95(0.25, 0.2, 0.3), n=60), 0.5)  # type: ignore[arg-type]
     (frame,) = lessons.of_models({"MPNet, 12 layers, 109 M": {"nc": pair}})
-    assert frame[["claim", "part", "published", "ours"]].iloc[0].tolist() == ["soft_models", "MPNet: NC", 0.5, 0.25]
+    row = {
+        "claim": "soft_models",
+        "part": "MPNet: NC",
+        "published": 0.5,
+        "ours": 0.25,
+        "low": 0.2,
+        "high": 0.3,
+        "n": 60,
+    }
+    assert frame.iloc[0].to_dict() == row

@@ -156,6 +156,23 @@ def number_or_reason(line: Mapping[Any, Any]) -> str:
     return f"{part}: {_value(one)}{_in_brackets({**one, 'n': None})}"
 
 
+def deciding(line: Mapping[Any, Any]) -> str:
+    """The number that decides a line of the scoreboard, for a cell of a table: what it is of, ours with its interval,
+    and the published value; of numbers that were worked out again how many agree; "" where nothing was measured."""
+    one = {name: _known(line.get(name)) for name in ("id", *FIELDS)}
+    if one["decision"] in (NOTHING, NOT_TESTED) or one["effect"] is None:
+        return ""
+    rule = analysis_plan.rule(str(one["id"]))
+    if rule.rule == "same":
+        return f"{int(one['passed'] or 0):,} of {int(one['parts'] or 0):,} numbers agree"
+    what, parts, quantity = _part(one), int(one["parts"] or 0), _quantity(rule)
+    if rule.rule == "order" and parts > 1:
+        what = f"Kendall's tau with the printed order, mean of {parts - 1}"
+    scale = quantity.get("shown", "")
+    theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
+    return _capital(f"{what}: {_value(one, scale)}{_brackets(quantity.get('quantity', ''), theirs)}")
+
+
 def _measured(told: Told) -> str:
     """The numbers, by the kind of rule."""
     if told.verdict["effect"] is None:
@@ -477,4 +494,9 @@ def _known(value: Any) -> Any:
 
 
 def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+    """A text as the beginning of a sentence; a symbol keeps its letter.
+
+    >>> _capital("random scores"), _capital("x∇x (L2)"), _capital("α (attention)")
+    ('Random scores', 'x∇x (L2)', 'α (attention)')
+    """
+    return f"{text[:1].upper()}{text[1:]}" if text[:2].isascii() else text

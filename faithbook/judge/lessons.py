@@ -19,8 +19,9 @@ import pandas as pd
 from faithbook.engine.studies import studies
 from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
-from faithbook.judge.sentences import Results, conditions, values
+from faithbook.judge.sentences import Results, conditions
 from faithbook.show import figures
+from faithbook.show.numbers import row_of
 from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
@@ -127,23 +128,26 @@ def _unrelated(lines: Sequence[Mapping[Any, Any]]) -> str:
 
 
 def again_on_unseen(when: str) -> str:
-    """Which of the claims that a paragraph was written for were judged again on unseen inputs, with n, and whether with
-    the verdict that it names; "" for none."""
+    """How many of the claims that a paragraph was written for got the same verdict on unseen inputs, with n, and what
+    the others got; "" where none was judged again."""
     again = confirmed()
-    judged = []
-    for name, written in conditions(when).items():
-        if name in again.index:
-            decision, evidence_level, n = (str(value) for value in again.loc[name, ["decision", "evidence", "n"]])
-            word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
+    judged = {name: written for name, written in conditions(when).items() if name in again.index}
+    if not judged:
+        return ""
+    others = []
+    for name, written in judged.items():
+        decision, evidence_level = (str(value) for value in again.loc[name, ["decision", "evidence"]])
+        if decision not in written:
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
-            said = f"{plain[:1].lower()}{plain[1:]}" if plain[1:2].islower() else plain
-            as_before = ", as before" if decision in written else ""
-            judged.append(f"{said} (`{name}`): *{word}* (n = {float(n):,.0f}){as_before}")
-    return (
-        f"Judged again, on inputs that were first measured after the rules were frozen: {'; '.join(judged)}."
-        if judged
-        else ""
-    )
+            word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
+            others.append(f"“{plain}” ({word})")
+    sizes = sorted({int(float(again.loc[name, "n"])) for name in judged})
+    n = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
+    inputs = f"On inputs that were first measured after the rules were frozen (n = {n})"
+    if len(judged) == 1:
+        return f"{inputs} the verdict is another one: {others[0]}." if others else f"{inputs} the verdict is the same."
+    same = f"{inputs} {len(judged) - len(others)} of these {len(judged)} claims got the same verdict"
+    return f"{same}; the others: {', '.join(others)}." if others else f"{same}."
 
 
 def in_short(results: Results, figure: str = "") -> dict[str, str]:
@@ -322,12 +326,20 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
 
 # ----------------------------------------------------------------------------------------- numbers and the first figure
 def of_models(pairs: Mapping[str, Mapping[str, Comparison]]) -> list[pd.DataFrame]:
-    """Diagnosticities by model and metric for sentences, ours beside the published ones."""
+    """Diagnosticities by model and metric for sentences, ours with interval and n beside the published ones."""
     frames = []
     for model, by_metric in pairs.items():
-        named = {f"{model.partition(',')[0]}: {ROWS[metric][0]}": pair for metric, pair in by_metric.items()}
-        ours = {name: pair.ours.point for name, pair in named.items()}
-        frames.append(values("soft_models", ours, {name: pair.published for name, pair in named.items()}))
+        short = model.partition(",")[0]
+        rows = [
+            {
+                "claim": "soft_models",
+                "part": f"{short}: {ROWS[metric][0]}",
+                "published": pair.published,
+                **row_of(pair, "ours", "low", "high"),
+            }
+            for metric, pair in by_metric.items()
+        ]
+        frames.append(pd.DataFrame(rows))
     return frames
 
 

@@ -5,7 +5,8 @@ claim). Further words, set apart by bars, say which number and how it is written
 
 - `published`: the printed value; `passed`, `parts`: the counts of an id, or of several ids joined by `+`;
 - `lowest`, `highest`: of all parts of a claim, or of those that match a part with asterisks; `named`: with its name;
-- `interval`: the 95 % interval of ours; `n`: of how many inputs it is, in the smallest set;
+- `interval`: the 95 % interval of ours; `with interval`: ours and after it the interval; `n`: of how many inputs it is,
+  in the smallest set;
 - `%`: in percent; `whole`: as a whole number; `3`: with three digits; `size`: without its sign.
 
 `when` names the decisions that a sentence was written for: `soft_c01 not reproduced; together_q7 mixed/undecided`.
@@ -20,13 +21,17 @@ from fnmatch import fnmatchcase
 
 import pandas as pd
 
+from faithbook.judge import wording
 from faithbook.show.numbers import written
 from faithbook.show.tables import rounded
 from faithbook.stats.evidence_levels import DECISIONS
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")
-_WORDS = ("published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "interval", "n", "3")
+_WORDS = (
+    *("published", "lowest", "highest", "passed", "parts", "named"),
+    *("interval", "with interval", "n", "%", "whole", "size", "3"),
+)
 
 
 class Refused(Exception):
@@ -85,14 +90,15 @@ class Results:
         if "n" in words:
             return f"{int(row['n']):,}"
         if "interval" in words:
-            ends = [_written(float(row[end]), words) for end in ("low", "high")]
-            return f"[{ends[0]}, {ends[1]}]"
+            return _interval(row, words)
         value = float(row["published" if "published" in words else "ours"])
         value = abs(value) if "size" in words else value
         text = _written(value, words)
         if "%" in words:
             text = f"{text}\N{NO-BREAK SPACE}%"
-        return f"{text} ({row['part']})" if "named" in words else text
+        if "with interval" in words and not pd.isna(row["low"]):  # what is the same for every input has none
+            text = f"{text} {_interval(row, words)}"
+        return f"{text} ({wording.comparison(row['part'])})" if "named" in words else text
 
     def _count(self, names: str, column: str) -> str:
         rows = self.board.loc[names.split("+"), column]
@@ -109,6 +115,12 @@ class Results:
         if rows.empty:
             raise Refused(f"`{name}` has no {column} value of {part or 'any part'}")
         return rows.sort_values(column).iloc[0 if "lowest" in words else -1]
+
+
+def _interval(row: pd.Series, words: Set[str]) -> str:
+    """The interval of a row, its ends written as the words of its place ask."""
+    low, high = (_written(float(row[end]), words) for end in ("low", "high"))
+    return f"[{low}, {high}]"
 
 
 def _written(value: float, words: Set[str]) -> str:

@@ -37,6 +37,7 @@ OWN_MATERIAL = (evidence_levels.AUTHORS, evidence_levels.PAPER, evidence_levels.
 """Levels of evidence that are the papers' own, at least in part: they come first."""
 
 HOLD = "comparisons that hold"
+DECIDES = "ours, 95 % interval (published)"
 """The head of the column that counts them."""
 
 
@@ -197,9 +198,9 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, headline claims first, then by evidence, the firmest first: the claim in plain words
-    with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, comparisons that
-    hold and are needed, n, and what else is known: why, the decision on unseen inputs, unrelated models, the paper's
-    own repeat, printed numbers.
+    with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, the number that
+    decides beside the published one, n, and what else is known: why, comparisons that hold and are needed, the decision
+    on unseen inputs, unrelated models, the paper's own repeat, printed numbers.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -226,7 +227,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             ],
             "source": [cited(paper) for paper in rows["paper"]],
             "evidence": rows["level"].where(judged, "–"),
-            HOLD: [_counted(row) for row in rows.to_dict("records")],
+            DECIDES: [in_sentences.deciding(row) or "–" for row in rows.to_dict("records")],
             "n": rows["n"].astype(str).where(judged & rows["n"].notna(), "–"),
             "more": [
                 _more(row, on_unseen_inputs(fact, again), printed)
@@ -337,6 +338,7 @@ def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
     waits = WAITS[row["waits_for"] or ""]
     said = ["; ".join(filter(None, dict.fromkeys((decides, because, waits, repeats))))]
     named = {
+        HOLD: _counted(row),
         "on unseen inputs": unseen,
         "unrelated models": "" if pd.isna(row["unrelated"]) else str(row["unrelated"]),
         "own repeat": row["own_repeat"],

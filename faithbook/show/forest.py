@@ -94,8 +94,8 @@ def _line(one: Finding, to: str) -> str:
     link = f"{to}#verdict-{one.id.replace('_', '-')}"
     kind = re.sub(r"[^a-z]+", "-", one.verdict)
     return (
-        f'<div class="forest-line" role="listitem"><span class="forest-words">{html.escape(one.words)} '
-        f'<a href="{link}"><code>{one.id}</code></a></span>{_drawing(one)}'
+        '<div class="forest-line" role="listitem"><span class="forest-words">'
+        f'<a href="{link}">{html.escape(one.words)}</a></span>{_drawing(one)}'
         f'<span class="forest-end"><span class="verdict verdict-{kind}">{html.escape(one.verdict)}</span> '
         f"{evidence}{waits}</span></div>"
     )

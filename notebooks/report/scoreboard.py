@@ -39,6 +39,8 @@ page.in_short(
 # Holm's correction over all reproduced claims of its paper.
 #
 # :::{dropdown} What the columns say, and what *more* has
+# - *Ours, 95 % interval (published)*: the number that decides. Of a claim of several comparisons that is one of them:
+#   they are put in order by how well they support the claim, and it is the last of those that the rule asks for.
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
 #   several statements are decided as a whole and have no such count.
 # - *n*: independent inputs of the smallest data set.
@@ -52,7 +54,7 @@ page.in_short(
 # {doc}`../how-to-read` explains decisions and evidence, {doc}`../how-verdicts-are-made` the rules.
 
 # %% tags=["remove-input"]
-caption = "Every verdict, headline claims first, then by evidence; all estimates are in the file"
+caption = "Every verdict with the number that decides it, headline claims first, then by evidence"
 page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 
 # %% [markdown]
@@ -99,7 +101,7 @@ page.listing(
 # units, so each line has a scale of its own: what lies farthest from the border is at the edge. Where a published number was
 # worked out again, nothing is shaded: the diamond is in the middle, and the dot is on it if ours is the same number. Of a claim of several comparisons
 # the one that decides is drawn, and the test allows for their number, so that an interval may clear the border before the claim
-# does. Orders and trends are tested by permutations. What an *undecided* line would have to pass stands below the word. The ids lead to the table above.
+# does. Orders and trends are tested by permutations. What an *undecided* line would have to pass stands below the word. Each line links to its row of the table above.
 
 # %% tags=["remove-input"]
 findings = summary.findings(board)
