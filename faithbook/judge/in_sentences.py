@@ -157,8 +157,8 @@ def number_or_reason(line: Mapping[Any, Any]) -> str:
 
 
 def deciding(line: Mapping[Any, Any]) -> str:
-    """The number that decides a line of the scoreboard, for a cell of a table: what it is of, ours with its interval,
-    and the published value; of numbers that were worked out again how many agree; "" where nothing was measured."""
+    """The number that decides a line of the scoreboard, for a cell of a table: ours with its interval, the published
+    value, and what they are of; of numbers that were worked out again how many agree; "" where nothing was measured."""
     one = {name: _known(line.get(name)) for name in ("id", *FIELDS)}
     if one["decision"] in (NOTHING, NOT_TESTED) or one["effect"] is None:
         return ""
@@ -170,7 +170,8 @@ def deciding(line: Mapping[Any, Any]) -> str:
         what = f"Kendall's tau with the printed order, mean of {parts - 1}"
     scale = quantity.get("shown", "")
     theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
-    return _capital(f"{what}: {_value(one, scale)}{_brackets(quantity.get('quantity', ''), theirs)}")
+    of = ", ".join(filter(None, [what, quantity.get("quantity", "")]))
+    return f"**{_value(one, scale)}**{_brackets(theirs)}: {of}"
 
 
 def _measured(told: Told) -> str:

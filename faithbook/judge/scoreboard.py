@@ -23,9 +23,9 @@ WAITS = {
 }
 """What would decide an undecided or untested claim, in words."""
 CAUSES = {
-    RULE: "by its rule more inputs do not decide it",
-    MORE_INPUTS: "with more inputs",
-    UNOBTAINABLE: "with more than there are",
+    RULE: "another rule (more inputs do not decide it)",
+    MORE_INPUTS: "more inputs",
+    UNOBTAINABLE: "more inputs than there are",
 }
 """Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
 

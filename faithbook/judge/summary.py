@@ -82,9 +82,9 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 
 
 REPRODUCED_ON = {
-    evidence_levels.AUTHORS: "recompute files that authors released",
-    evidence_levels.DATA: "are of our models on a paper's own data",
-    evidence_levels.SUBSTITUTE: "are on substitute data",
+    evidence_levels.AUTHORS: "rest on files or numbers that authors released",
+    evidence_levels.DATA: "on a paper's own data with our models",
+    evidence_levels.SUBSTITUTE: "on substitute data",
     evidence_levels.OUR_QUESTION: "are questions of our own",
 }
 """What findings that are reproduced are, by the evidence that they rest on."""

@@ -25,7 +25,7 @@ page.run.save(board, "scoreboard", format="csv")
 counts = summary.counts(board)
 page.in_short(
     lambda: (
-        f"Of {counts.to_numpy().sum()} distinct findings {summary.by_decision(counts)}. Of those *reproduced* {summary.by_evidence(counts)}."
+        f"Of {counts.to_numpy().sum()} distinct findings {summary.by_decision(counts)}. Of the reproduced {summary.by_evidence(counts)}."
     )
 )
 
