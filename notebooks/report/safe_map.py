@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Which metric is safe?
+# # Which metric survives which error?
 
 # %% tags=["parameters"]
 profile = "laptop"

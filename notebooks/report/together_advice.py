@@ -117,7 +117,7 @@ Markdown(advice.cost_of_srg(table))
 #
 # Two columns have the rank correlation with the truth on these two models. *Inputs to separate* is how many inputs separate real
 # explanations from random scores. *Model calls* are those of these texts and images, which have other numbers of features than the
-# models of the first table.
+# models of the first table. {doc}`together_planted_truth` has the intervals.
 
 # %%
 page.listing(

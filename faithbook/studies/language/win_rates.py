@@ -15,7 +15,7 @@ import pandas as pd
 from faithbook.show import figures
 from faithbook.show.figures import PALETTE
 from faithbook.show.labels import label
-from faithbook.show.numbers import listed, spoken, written
+from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn
 from faithbook.stats.comparison import Comparison, mean
 
@@ -148,16 +148,16 @@ def in_short(wins: Wins, rates: pd.DataFrame, lengths: Sequence[str]) -> str:
     low, high = widest.iloc[0], widest.iloc[-1]
     changes = []
     for length in lengths:
-        infill, deletion = (over_methods(wins, erasure, length).ours.point for erasure in ("infill", "delete"))
+        change = over_methods(wins, "infill", length) - over_methods(wins, "delete", length)
         n = of_methods[of_methods["length"] == length]["n"].min()
-        changes.append(f"by {written(infill - deletion, '+.2f')} on {length} texts (n = {n})")
+        changes.append(f"by {spoken(change, '+.2f')} on {length} texts (n = {n})")
     return (
         "on one small language model, averaged over five methods, the share of random word sets that a method "
         f"beats (*win rate*; chance is 0.50) changes {' and '.join(changes)} when words are replaced by others "
         f"instead of deleted. For one method the erasure can matter more: the win rate of {label(low.method)} on "
-        f"{low.length} texts is {low.estimate:.2f} with *{ERASURES[low.erasure]}* and {high.estimate:.2f} with "
-        f"*{ERASURES[high.erasure]}* (n = {low.n}). That is the largest of the {len(groups)} gaps (one for each "
-        "method and length), so part of it is chance."
+        f"{low.length} texts is {spoken(low, '.2f')} by one erasure (*{ERASURES[low.erasure]}*) and "
+        f"{spoken(high, '.2f')} by another (*{ERASURES[high.erasure]}*; n = {low.n}). That is the largest of the "
+        f"{len(groups)} gaps (one for each method and length), so part of it is chance."
     )
 
 

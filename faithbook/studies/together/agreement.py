@@ -117,12 +117,12 @@ def agreement_map(table: pd.DataFrame, modality: str, clusters: Clusters) -> Dra
     texts = part.assign(said=said).pivot(index="first", columns="second", values="said")
     rows = [*clusters.order, *(name for name in PLAUSIBILITY if name in shown.index)]
     names = [label(name) for name in rows]
-    fig, ax = plt.subplots(figsize=(9.5, 8))
+    fig, ax = plt.subplots(figsize=(8.5, 9))
     sns.heatmap(
         shown.reindex(index=rows, columns=rows),
         ax=ax,
         square=True,
-        cbar_kws={"label": "mean rank correlation over methods", "shrink": 0.7},
+        cbar_kws={"label": "mean rank correlation over methods", "shrink": 0.6, "orientation": "horizontal"},
         xticklabels=names,
         yticklabels=names,
         vmin=-1,
@@ -130,7 +130,7 @@ def agreement_map(table: pd.DataFrame, modality: str, clusters: Clusters) -> Dra
         cmap="PuOr_r",
         annot=True,
         fmt=".1f",
-        annot_kws={"size": 7},
+        annot_kws={"size": 7.5},
     )
     hover.say_cells(ax, texts.reindex(index=rows, columns=rows), names, names)
     for above, width, style in ((CLOSE, 2.5, "-"), (CLOSER, 1.2, "--")):
@@ -140,7 +140,7 @@ def agreement_map(table: pd.DataFrame, modality: str, clusters: Clusters) -> Dra
                 frame = plt.Rectangle((start, start), size, size, fill=False, ec="black", lw=width, ls=style)
                 ax.add_patch(frame)
     ax.set(xlabel="", ylabel="")
-    ax.tick_params(labelsize=8)
+    ax.tick_params(labelsize=9)
     alt = (
         f"Heat map of agreement of {len(rows)} metrics, {modality}. Clusters over all modalities, above {CLOSE}: "
         f"{clusters_in_words(clusters, CLOSE)}. Above {CLOSER}: {clusters_in_words(clusters, CLOSER)}."

@@ -176,7 +176,8 @@ def dots_by_metric(table: pd.DataFrame) -> Drawn:
     drawn = drawn.sort_values("metric", key=lambda names: names.map(means.index.get_loc), kind="stable")
     names = {str(metric): label(str(metric)) for metric in means.index}
     for modality, part in table.groupby("modality"):
-        names[str(modality)] = f"{modality}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}"
+        kind = questions.MODALITIES[str(modality)]
+        names[str(modality)] = f"{kind}, n = {part.n.min():.0f} to {part.n.max():.0f}"
     columns = table.modality.nunique()
     layout = Layout(panel="modality", series="series", columns=columns, names=names, mark=0.5, width=9.5)
     return dot_plot(drawn, "diagnosticity (ties count half)", row="metric", layout=layout)

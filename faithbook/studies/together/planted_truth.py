@@ -238,7 +238,7 @@ def truth_map(preferred: pd.DataFrame) -> Drawn:
     `preferred_to_shuffled`."""
     shares = preferred.pivot_table(index="metric", columns=["modality", "model"], values="estimate", sort=False)
     shares = shares.reindex([name for name in FAITHFULNESS if name in set(preferred.metric)])
-    columns = [": ".join(labels) for labels in shares.columns]
+    columns = [f"{KINDS[modality]}: {model}" for modality, model in shares.columns]
     metrics = [label(name) for name in shares.index]
     fig, ax = plt.subplots(figsize=(8.5, 6))
     sns.heatmap(
@@ -279,7 +279,7 @@ def before_and_after(follows: Mapping[tuple[str, ...], Comparison], lost: Collec
         for metric in FAITHFULNESS
         if (modality, metric) in lost
     }
-    layout = Layout(panel="panel", series="series", mark=0.0)
+    layout = Layout(panel="panel", series="series", names=KINDS, mark=0.0)
     return dot_plot(listed(cells, ["panel", "series", "row"]), "rank correlation with the truth", layout=layout)
 
 
@@ -306,18 +306,19 @@ def losses_by_order(lost: Mapping[tuple[str, ...], Comparison]) -> Drawn:
 def in_short(preferred: pd.DataFrame, lost: Mapping[tuple[str, ...], Comparison]) -> str:
     """The result of the page: the lowest share on hand-built models, and the range of what is lost."""
     known = preferred[preferred.model.isin(HAND_BUILT)]
+    lowest = known.nsmallest(1, "estimate").iloc[0]
     found = (
         "On hand-built models every metric prefers the true explanation to the same scores shuffled on a share of "
-        f"{known.estimate.min():.2f} of the inputs or more (chance: 0.50; n = {known.n.min():.0f} at least)."
+        f"{spoken(lowest, '.2f')} of the inputs or more (chance: 0.50; n = {known.n.min():.0f} at least)."
     )
     if not lost:
         return found
     points = {cell: loss.ours.point for cell, loss in lost.items()}
     most, least = max(points, key=points.__getitem__), min(points, key=points.__getitem__)
-    changes = [
-        f"{-points[modality, metric]:+.2f} ({label(metric)} on {KINDS[modality]}, n = {lost[modality, metric].ours.n})"
-        for modality, metric in (most, least)
-    ]
+    changes = []
+    for modality, metric in (most, least):
+        change = 0.0 - lost[modality, metric]
+        changes.append(f"{spoken(change, '+.2f')} ({label(metric)} on {KINDS[modality]}, n = {change.ours.n})")
     return (
         f"{found} When a model is trained to misread erased inputs, the rank correlation of a metric with the truth "
         f"changes by {' to '.join(changes)}."

@@ -62,7 +62,7 @@ def game(table: pd.DataFrame) -> Drawn:
     shares = shares.sort_values(["dataset", "metric"], ascending=[True, False])
     better = [OBJECTS[str(metric)] for metric in shares.metric]
     shares["panel"] = [
-        f"{label(name)}: {label(metric)}\n({side} is better)"
+        f"{label(name)}:\n{label(metric)}\n({side} is better)"
         for name, metric, side in zip(shares.dataset, shares.metric, better, strict=True)
     ]
     order = table[table.metric == "pointing_game"].groupby("method").estimate.mean().sort_values(ascending=False).index
