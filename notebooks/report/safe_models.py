@@ -45,6 +45,10 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 # construction. The other two columns are the test.
 #
 # ## Closed-form models
+#
+# The four families: the fall of $p$ when everything is erased; one, two or four true features that add up; two that add up,
+# are both needed (*AND*), or stand in for each other (*OR*); a model that never errs, one that errs on copies with at most a fifth erased (*early*),
+# and one that errs if more than half is erased (*late*).
 
 # %%
 page.listing(

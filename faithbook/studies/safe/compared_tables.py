@@ -15,8 +15,8 @@ from faithbook.text import joined
 FAMILIES = {
     "scale": "how far p falls",
     "size": "how many features are the truth",
-    "structure": "additive, AND, OR",
-    "error": "never errs, light, heavy",
+    "structure": "words add up, AND, OR",
+    "error": "errs never, early, late",
 }
 """What the models of a family differ in."""
 TEXTS = {"sst2": "SST-2", "yelp": "Yelp"}
