@@ -30,7 +30,7 @@ from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
-from faithbook.show.labels import inputs_of, label
+from faithbook.show.labels import inputs_of, kinds_in_words, label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
@@ -421,7 +421,7 @@ class Page:
         wide = pd.DataFrame(
             {
                 "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
-                "comparison": frame["part"],
+                "comparison": [kinds_in_words(str(part)) for part in frame["part"]],
                 "ours": [tables.of_size(float(x)) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "published": [tables.of_size(float(x)) for x in frame["published"]],
@@ -473,6 +473,7 @@ class Page:
         titles = {verdict.id: verdict.id.rpartition("_")[2] for verdict in chosen}
         if self.judges:
             titles = {verdict.id: f"{titles[verdict.id]}: {verdict.word}" for verdict in chosen}
+        rows = rows.assign(part=rows["part"].map(kinds_in_words))
         of_rules = {verdict.id: verdict.rule.lines for verdict in chosen}
         fig = plots.claims_plot(rows, titles, lines=of_rules | dict(lines or {}))
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from faithbook.judge import analysis_plan, published
 from faithbook.judge.analysis_plan import Rule
-from faithbook.show.labels import label
+from faithbook.show.labels import kinds_in_words, label
 from faithbook.stats.evidence_levels import NOTHING, display_label
 from faithbook.stats.verdict import Verdict
 
 _TOP = ", TP"
-_KINDS = {"vision": "small images", "text": "texts"}
-"""Kinds of inputs, as parts of a claim name them between commas and colons."""
 STATEMENTS = {
     "direction": "the direction",
     "size": "the size",
@@ -34,7 +30,7 @@ def comparison(part: str) -> str:
     """
     words = published.our_table("parts").set_index("part")["words"]
     text = str(words.get(part, label(part)))
-    text = re.sub(r"(?<=, )(vision|text)(?=[,:]|$)", lambda kind: _KINDS[kind[1]], text)
+    text = kinds_in_words(text)
     return f"{text.removesuffix(_TOP)}, top prediction" if text.endswith(_TOP) else text
 
 

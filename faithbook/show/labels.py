@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import re
 
 from faithbook.paths import root
 
@@ -18,6 +19,19 @@ def labels() -> dict[str, str]:
 def label(name: str) -> str:
     """A method's, metric's or data set's name for people."""
     return labels().get(name, name)
+
+
+KINDS = {"vision": "small images", "text": "texts"}
+"""Kinds of inputs, by the names that values have for them."""
+
+
+def kinds_in_words(text: str) -> str:
+    """A name that consists of pieces between commas and colons, its kind of inputs in words.
+
+    >>> kinds_in_words("SaCo, text: trained minus misled"), kinds_in_words("vision")
+    ('SaCo, texts: trained minus misled', 'small images')
+    """
+    return re.sub(r"(?:(?<=, )|^)(vision|text)(?=[,:]|$)", lambda kind: KINDS[kind[1]], text)
 
 
 @functools.cache

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.show.labels import label, row_label
+from faithbook.show.labels import kinds_in_words, label, row_label
 from faithbook.show.numbers import row_of, written
 from faithbook.show.numbers import spoken as with_interval
 from faithbook.show.page import Folder, downloads, write
@@ -79,6 +79,8 @@ def in_names(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
         shown = shown.drop(columns="aggregation")
     for column in [known for known in NAMED if known in shown.columns]:
         shown[column] = [label(cell).replace("_", " ") if isinstance(cell, str) else cell for cell in shown[column]]
+    if "modality" in shown.columns:
+        shown["modality"] = [kinds_in_words(kind) for kind in shown["modality"]]
     for column in shown.select_dtypes(["float"]).columns.astype(str):
         finite = shown[column][np.isfinite(shown[column])]
         of_counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()

@@ -81,7 +81,7 @@ clusters = agreement.clusters_of(table)
 for modality in modalities:
     fig, alt = agreement.agreement_map(table, modality, clusters)
     caption = (
-        f"{modality}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
+        f"{questions.MODALITIES[modality]}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
         f"averaged over the cluster and all modalities, is above {CLOSE}; dashed: above {CLOSER}."
     )
     display(page.figure(fig, f"together_map_{modality}", alt=alt, caption=caption))

@@ -65,7 +65,7 @@ for _, scenes in looked:
 # - AUPRC: as for texts.
 
 # %%
-IN_CELLS = "mean with 95 % interval, n, and how that compares with random scores (better, worse, open)"
+IN_CELLS = "mean with 95 % interval, n, and how that compares with random scores (better, worse; open: the interval of the difference includes zero)"
 if table is not None:
     for name, part in table.groupby("dataset", sort=False):
         display(page.listing(wide(part, OBJECTS), f"together_pointing_{name}", caption=f"{label(name)}: {IN_CELLS}"))

@@ -90,7 +90,7 @@ def means_by_method(matrix: pd.DataFrame, modality: str) -> tuple[pd.DataFrame, 
     if n.min() < n.max():
         smallest = [_named(name) for name in n.index[n == n.min()]]
         sizes += f", {n.min()} for {joined(smallest)}"
-    caption = f"{modality}: mean of every metric over data sets ({sizes})"
+    caption = f"{questions.MODALITIES[modality]}: mean of every metric over data sets ({sizes})"
     return wide[metrics].rename(columns=questions.with_arrow).reset_index(), caption
 
 
@@ -142,7 +142,8 @@ def agreement_map(table: pd.DataFrame, modality: str, clusters: Clusters) -> Dra
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize=9)
     alt = (
-        f"Heat map of agreement of {len(rows)} metrics, {modality}. Clusters over all modalities, above {CLOSE}: "
+        f"Heat map of agreement of {len(rows)} metrics, {questions.MODALITIES[modality]}. Clusters over all "
+        f"modalities, above {CLOSE}: "
         f"{clusters_in_words(clusters, CLOSE)}. Above {CLOSER}: {clusters_in_words(clusters, CLOSER)}."
     )
     return fig, alt
