@@ -48,7 +48,8 @@ def test_win_rates_are_shown_by_length_and_method_with_random_scores_last(rates:
 
 def test_the_widest_gap_is_named_with_its_erasures(wins: Mean, rates: pd.DataFrame) -> None:
     text = win_rates.in_short(wins, rates, LENGTHS)
-    assert "x∇x (input × gradient) on long texts is 0.38 with *set to zero* and 0.58 with *other texts' words*" in text
+    assert "x∇x (input × gradient) on long texts is 0.38 [0.31, 0.44] by one erasure (*set to zero*)" in text
+    assert "and 0.58 [0.51, 0.64] by another (*other texts' words*; n = 100)" in text
     assert "by −0.01 on short texts (n = 300) and by −0.01 on long texts (n = 100)" in text
     short = win_rates.in_short(wins, rates[rates.length == "short"], ["short"])
     assert "occlusion on short texts is 0.73 with *other texts' words* and 0.93 with *set to zero*" in short
