@@ -50,9 +50,11 @@ def test_the_widest_gap_is_named_with_its_erasures(wins: Mean, rates: pd.DataFra
     text = win_rates.in_short(wins, rates, LENGTHS)
     assert "x∇x (input × gradient) on long texts is 0.38 [0.31, 0.44] by one erasure (*set to zero*)" in text
     assert "and 0.58 [0.51, 0.64] by another (*other texts' words*; n = 100)" in text
-    assert "by −0.01 on short texts (n = 300) and by −0.01 on long texts (n = 100)" in text
+    assert (
+        "by −0.01 [−0.03, +0.01] on short texts (n = 300) and by −0.01 [−0.04, +0.02] on long texts (n = 100)" in text
+    )
     short = win_rates.in_short(wins, rates[rates.length == "short"], ["short"])
-    assert "occlusion on short texts is 0.73 with *other texts' words* and 0.93 with *set to zero*" in short
+    assert "occlusion on short texts is 0.73 [0.70, 0.76] by one erasure (*other texts' words*)" in short
 
 
 def test_claims_on_erasures_compare_what_they_say(wins: Mean) -> None:
