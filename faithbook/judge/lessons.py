@@ -82,9 +82,9 @@ def landing(results: Results, figure: str) -> str:
     for box in landing_page():
         head = f"{box.number}. " if box.number else ""
         text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
-        note = decided(box.when, results)
+        note = " ".join(filter(None, [decided(box.when, results), again_on_unseen(box.when)]))
         small = f'<span class="verdict-note">{note}</span>' if note else ""
-        pieces.append(" ".join(filter(None, [text, again_on_unseen(box.when), small])))
+        pieces.append(" ".join(filter(None, [text, small])))
     return "\n\n".join(filter(None, pieces))
 
 
@@ -141,7 +141,7 @@ def again_on_unseen(when: str) -> str:
             plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
             word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
             others.append(f"“{plain}” ({word})")
-    sizes = sorted({int(float(again.loc[name, "n"])) for name in judged})
+    sizes = sorted({int(float(str(again.loc[name, "n"]))) for name in judged})
     n = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
     inputs = f"On inputs that were first measured after the rules were frozen (n = {n})"
     if len(judged) == 1:

@@ -331,12 +331,12 @@ def anchor(name: str) -> str:
 
 
 def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
-    """What else is known of a verdict: the comparison that decides with its interval, the reason where the rule says
-    more, what would decide it, which finding it repeats, then each other fact under its name."""
-    decides, because = in_sentences.number_or_reason(row), in_sentences.reason(row)
+    """What else is known of a verdict: the reason where the rule says more, what would decide it, which finding it
+    repeats, then each other fact under its name."""
+    because = in_sentences.reason(row)
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
     waits = WAITS[row["waits_for"] or ""]
-    said = ["; ".join(filter(None, dict.fromkeys((decides, because, waits, repeats))))]
+    said = ["; ".join(filter(None, (because, waits, repeats)))]
     named = {
         HOLD: _counted(row),
         "on unseen inputs": unseen,

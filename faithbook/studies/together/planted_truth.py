@@ -238,7 +238,7 @@ def truth_map(preferred: pd.DataFrame) -> Drawn:
     `preferred_to_shuffled`."""
     shares = preferred.pivot_table(index="metric", columns=["modality", "model"], values="estimate", sort=False)
     shares = shares.reindex([name for name in FAITHFULNESS if name in set(preferred.metric)])
-    columns = [f"{KINDS[modality]}: {model}" for modality, model in shares.columns]
+    columns = [f"{KINDS[kind[0]]}: {kind[1]}" for kind in shares.columns]
     metrics = [label(name) for name in shares.index]
     fig, ax = plt.subplots(figsize=(8.5, 6))
     sns.heatmap(
