@@ -70,7 +70,7 @@ def test_counts_of_the_committed_board_are_in_sentences_and_in_a_table() -> None
     assert all(f"{decided[name]} are *{name}*" in said for name in (summary.REPRODUCED, summary.UNDECIDED))
     reproduced = summary.facts(board).query("decision == @summary.REPRODUCED")["level"].value_counts()
     rest = summary.by_evidence(counts)
-    assert f"{reproduced[evidence_levels.DATA]} are of our models on a paper's own data" in rest
+    assert f"{reproduced[evidence_levels.DATA]} on a paper's own data with our models" in rest
     assert sum(int(number) for number in re.findall(r"\d+", rest)) == decided[summary.REPRODUCED]
     table = summary.by_source(counts)
     assert table["total"].sum() == len(summary.facts(board)) and set(table["evidence"]) <= set(summary.LEVELS)

@@ -77,15 +77,20 @@ def landing_page() -> tuple[Any, ...]:
 
 
 def landing(results: Results, figure: str) -> str:
-    """What the landing page includes: a figure, numbered findings, and the paragraphs that follow them."""
-    pieces = [figure]
+    """What the landing page includes: a figure, numbered findings, a box with what decides the claims behind them, and
+    the paragraphs that follow the findings."""
+    findings, notes, after = [], [], []
     for box in landing_page():
         head = f"{box.number}. " if box.number else ""
         text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
+        (findings if box.number else after).append(text)
         note = " ".join(filter(None, [decided(box.when, results), again_on_unseen(box.when)]))
-        small = f'<span class="verdict-note">{note}</span>' if note else ""
-        pieces.append(" ".join(filter(None, [text, small])))
-    return "\n\n".join(filter(None, pieces))
+        if note:
+            notes.append(f"*Finding {box.number}.* {note}")
+    if notes:
+        behind = "\n\n".join(notes)
+        findings.append(f":::{{dropdown}} The claims behind these findings, and what decides each\n{behind}\n:::")
+    return "\n\n".join(filter(None, [figure, *findings, *after]))
 
 
 def decided(when: str, results: Results) -> str:
@@ -102,9 +107,10 @@ def decided(when: str, results: Results) -> str:
         size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,}"
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
         facts = ", ".join(filter(None, [of_review, str(line["evidence"]), size, _unrelated([line])]))
-        link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">`{name}`</a>'
-        said.append(": ".join(filter(None, [f"{link} *{word}* ({facts})", number])))
-    return f"Decided: {'; '.join(said)}." if said else ""
+        plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+        link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">{plain[:1].upper()}{plain[1:]}</a>'
+        said.append(f"{': '.join(filter(None, [f'{link}: *{word}* ({facts})', number]))}.")
+    return " ".join(said)
 
 
 def evidence(when: str, board: pd.DataFrame) -> str:

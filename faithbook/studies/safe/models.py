@@ -183,7 +183,7 @@ class Reading:
         gone = (1 - left).sum(dim=1)
         ends = {"light": (0.0, 0.2), "middle": (0.2, 0.5), "heavy": (0.5, 1.0), "third": (1 / 3, 1.0)}
         if self.error in ends:
-            # A third of nine features is three but for rounding, hence the edge.
+            # Rounding may put a third of nine features below three, hence the edge.
             low, high = (end * features for end in ends[self.error])
             return (gone > low + _EDGE) & (gone <= high + _EDGE)
         is_gone = left < 0.5
