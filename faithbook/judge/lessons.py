@@ -79,7 +79,9 @@ def landing_page() -> tuple[Any, ...]:
 def landing(results: Results, figure: str) -> str:
     """What the landing page includes: a figure, numbered findings, a box with what decides the claims behind them, and
     the paragraphs that follow the findings."""
-    findings, notes, after = [], [], []
+    findings: list[str] = []
+    notes: list[str] = []
+    after: list[str] = []
     for box in landing_page():
         head = f"{box.number}. " if box.number else ""
         text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
