@@ -48,8 +48,8 @@ page.in_short(lambda: edin_own_models.rankings_in_short(models))
 # - **Texts.** The bounds of *short* texts, of at most twelve words, are exact. Those of *long* texts come from {term}`beam search`, which
 #   may miss the best and the worst order, so the true range can be wider and NAOPC of long texts be off
 #   ({ref}`by how much <naopc-exact>`).
-# - **Data sets.** *BBC news* has news articles and stands for the paper's IMDB; *film reviews* has sentences of reviews and stands for
-#   its SST-2; SST-2 itself is the third. A news article can give a short and a long text.
+# - **Data sets.** *BBC news* (*bbc* in the files to download) has news articles and stands for the paper's IMDB; *film reviews* (*movie*)
+#   has sentences of reviews and stands for its SST-2; SST-2 itself (*sst*) is the third. A news article can give a short and a long text.
 
 # %% [markdown]
 # ## Bounds of each model
