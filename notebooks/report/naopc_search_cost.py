@@ -96,7 +96,10 @@ page.listing(
 )
 
 # %%
-Markdown(f"{page.badge(aim.word)} {aim.note}")
+Markdown(
+    "Does at least one search reach the aim, after a correction for the number of searches? "
+    f"{page.badge(aim.word)} {aim.note}"
+)
 
 # %% [markdown]
 # ## What the error bound can and cannot do

@@ -379,17 +379,21 @@ def short_of_matching(table: pd.DataFrame, caption: str) -> str:
 def in_short(released: Recomputed) -> str:
     """The result of the page: how many numbers are the same, how many of these could differ at all, and why some do."""
     counts = released.shared_out().iloc[-1]
-    tables = (released.bounds, released.means, released.taus, released.released_widths)
-    causes = pd.concat([table.loc[table["ours"].notna() & table["match"].eq(False), "cause"] for table in tables])
+    causes = []
+    for table in (released.bounds, released.means, released.taus, released.released_widths):
+        differs = table["ours"].notna() & table["match"].eq(False)
+        causes += table.loc[differs, "cause"].tolist()
+    named = f"{len(causes) - causes.count(edin_tables.UNKNOWN)} of the {len(causes)} differences"
+    if edin_tables.UNKNOWN not in causes:
+        named = f"all {len(causes)} differences"
     high = released.too_high
     return (
         f"We worked out {counts['compared']:,} means twice from the authors' files, by their procedure and by ours: "
         f"{counts['agree']:,} are the same to the last digit. {counts['released on both sides']:,} of the means are "
         f"of released values both times and only check the sums; of the {counts['with ours']:,} with bounds or "
-        f"scores of our own {counts['of these agree']:,} are the same. We can name the cause of "
-        f"{(causes != edin_tables.UNKNOWN).sum()} of the {len(causes)} differences. One is that {len(high)} of "
-        f"{len(released.exact):,} released upper bounds of short texts are higher than any order of removals "
-        f"reaches, by up to {high['excess'].max():.3f}."
+        f"scores of our own {counts['of these agree']:,} are the same. We can name the cause of {named}. One is that "
+        f"{len(high)} of {len(released.exact):,} released upper bounds of short texts are higher than any order of "
+        f"removals reaches, by up to {high['excess'].max():.3f}."
     )
 
 

@@ -184,8 +184,7 @@ class Aim:
         yes = evidence_levels.display_label(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)
         reached = self.table[self.table["reached"] == yes]
         text = (
-            "is the answer to whether at least one search reaches the aim, corrected for the number of searches. On "
-            f"their own, {len(reached)} of {len(self.table)} lines of the table reach it, and "
+            f"On their own, {len(reached)} of {len(self.table)} lines of the table reach it, and "
             f"{len(self.table) - len(self.tested)} have too few texts for an answer."
         )
         if reached.empty:
