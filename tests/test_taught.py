@@ -143,12 +143,12 @@ def test_every_headline_is_among_what_answers_the_questions() -> None:
 
 @pytest.mark.parametrize("decision", evidence_levels.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
-    told = {"decision": decision, "evidence": evidence_levels.DATA, "n": 32, "passed": 0, "parts": 2}
+    told = {"decision": decision, "evidence": evidence_levels.DATA, "n": 32, "passed": 0, "parts": 2, "unrelated": 1}
     shown = lessons.paragraph(LESSONS[0], Results(board(soft_c01=told), VALUES)).split("\n\n")[1]
     badge = lessons.badge(evidence_levels.display_label(decision, evidence_levels.DATA))
     assert f"Claim of Zhao & Aletras 2023: *{published.column('claim')['soft_c01']}*. {badge}" in shown
     measured = decision in lessons.MEASURED
-    assert ("by −0.21" in shown) == measured == ("n = 32" in shown)
+    assert ("by −0.21" in shown) == measured == ("n = 32 in the smallest set; 1 unrelated model" in shown)
     without = Results(board().query("id != 'soft_c01'"), VALUES)
     refused(DataError, "no verdict on soft_c01", lessons.paragraph, LESSONS[0], without)
 

@@ -252,17 +252,23 @@ def sentence(support: Any, results: Results) -> str:
 
 def _claim(results: Results, name: str) -> str:
     """The claim as its source words it, and after it the decision with its evidence."""
-    decision, verdict = results.decision(name), results.board.loc[name]
+    decision = results.decision(name)
+    verdict: dict[Any, Any] = results.board.loc[name].to_dict()
     page = str(verdict["page"])
     source = published.sources()[name]
-    kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
+    kind = "Published by"
+    if verdict["kind"] == "claim":
+        kind = "Claim of"
+    elif verdict["evidence"] == evidence_levels.AUTHORS:
+        kind = "From the released files of"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {summary.cited(source)}"
     measured = decision in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest set" if measured and not pd.isna(verdict["n"]) else ""
     pieces = [
         str(verdict["evidence"]) if measured else "",
         size,
-        in_sentences.reason(verdict.to_dict()),
+        _unrelated([verdict]) if measured else "",
+        in_sentences.reason(verdict),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
