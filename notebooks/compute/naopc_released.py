@@ -63,12 +63,9 @@ def searches(table):
         yield "released", width, ends_of(beam_bounds(table, width=width, limits=(0, 1), variant="released"))
         merged = ends_of(beam_bounds(table, width=width, limits=(0, 1)))
         yield "merged", width, merged
-        # An error bound is about the sets, so that both have one.
-        yield (
-            "deduplicated",
-            width,
-            merged | dict(zip(("lower", "upper"), edin.deduplicated(table, width), strict=True)),
-        )
+        # An error bound is about the sets that were visited, which are those of the merged search.
+        lower, upper = edin.deduplicated(table, width)
+        yield "deduplicated", width, merged | {"lower": lower, "upper": upper}
     for width in settings["pruned"]["widths"]:
         pruned = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
         yield "pruned", width, ends_of(pruned)

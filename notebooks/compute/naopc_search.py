@@ -105,9 +105,9 @@ ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 
 def searched_by(score, *, variant, **options):
     """One search: a beam as the paper's code has it or merged, or one whose width doubles until its bounds stay."""
-    return (
-        adaptive_bounds(score, **options) if variant == "adaptive" else beam_bounds(score, variant=variant, **options)
-    )
+    if variant == "adaptive":
+        return adaptive_bounds(score, **options)
+    return beam_bounds(score, variant=variant, **options)
 
 
 def row_of(search, **columns):

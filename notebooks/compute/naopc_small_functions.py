@@ -31,7 +31,7 @@ from faithlib.perturb import SetFunction
 run = start_run("naopc_small_functions", profile=profile)
 N = 4
 ORDERS = [np.array(order) for order in permutations(range(N))]
-SETS = torch.tensor(list(product((False, True), repeat=N)))
+SETS = torch.tensor(list(product((False, True), repeat=N)))  # True: the word is left
 
 
 # %% [markdown]
@@ -89,22 +89,22 @@ def written(order):
 answers, bounds, orders = [], [], []
 for name, function in FUNCTIONS.items():
     score = SetFunction(function, N)
+
+    to_sets = score.keep(SETS[None])[0].tolist()
+    for left, answer in zip(SETS.tolist(), to_sets, strict=True):
+        words_left = "".join(str(int(is_left)) for is_left in left)
+        answers.append({"function": name, "left": words_left, "answer": answer})
+
     exact = exact_bounds(score)
-    values = torch.tensor([aopc(score, order) for order in ORDERS], dtype=torch.float64)
-    to_sets = score.keep(SETS[None])[0]
-    answers += [
-        {"function": name, "left": "".join(str(int(word)) for word in left), "answer": answer}
-        for left, answer in zip(SETS.tolist(), to_sets.tolist(), strict=True)
-    ]
-    ends = {"lower": exact.lower.item(), "upper": exact.upper.item()}
-    best = {"lower_order": written(exact.lower_order[0]), "upper_order": written(exact.upper_order[0])}
-    bounds.append({"function": name, "full": score.full.item(), "empty": score.empty.item()} | ends | best)
-    orders += [
-        {"function": name, "order": written(order), "aopc": plain, "naopc": normalised}
-        for order, plain, normalised in zip(
-            ORDERS, values.tolist(), naopc(values, exact.lower, exact.upper).tolist(), strict=True
-        )
-    ]
+    bound = {"function": name, "full": score.full.item(), "empty": score.empty.item()}
+    bound |= {"lower": exact.lower.item(), "upper": exact.upper.item()}
+    bound |= {"lower_order": written(exact.lower_order[0]), "upper_order": written(exact.upper_order[0])}
+    bounds.append(bound)
+
+    plain = torch.tensor([aopc(score, order) for order in ORDERS], dtype=torch.float64)
+    scaled = naopc(plain, exact.lower, exact.upper)
+    for order, of_order, normalised in zip(ORDERS, plain.tolist(), scaled.tolist(), strict=True):
+        orders.append({"function": name, "order": written(order), "aopc": of_order, "naopc": normalised})
 run.save(pd.DataFrame(answers), "naopc_small_answers")
 run.save(pd.DataFrame(bounds), "naopc_small_bounds")
 run.save(pd.DataFrame(orders), "naopc_small_orders")
