@@ -59,7 +59,7 @@ page.in_short(lambda: wu_tables.in_short(saco))
 #
 # **Our run.** The same four with ten groups of pixels. The paper does not name its methods; three of its four values are also in
 # Table 2, which is how we know them. The fourth, that of the last layer with gradients, is in no other table. We take it for the
-# rule of Transformer-MM applied to the last layer only.
+# rule of Transformer-MM applied to the last layer only. The intervals are in the first sentences of this page.
 
 # %%
 page.table(
@@ -74,8 +74,7 @@ page.table(
         "cross_layer_aggregation": "all layers",
         "gradient": "with gradients",
     },
-    caption="Mean SaCo of four explanations with ten groups, n images in the smaller data set; intervals are in the first sentences of "
-    "this page",
+    caption="Mean SaCo of four explanations with ten groups, n images in the smaller data set",
 )
 
 # %%
@@ -138,7 +137,7 @@ details(
 # LRP are near zero, and most values fall as groups get more and smaller.
 #
 # **Our run.** Every image was cut into ten groups ($K = 10$), and a part of them also into 5 and 20. The heat maps are the same. The figure
-# has only the images that were cut in all three ways; the table has all.
+# has only the images that were cut in all three ways, with intervals; the table has all.
 
 # %%
 page.overview(
@@ -175,7 +174,7 @@ page.table(
     rows=["k"],
     columns=["method"],
     words={"k": "groups"} | {method: short(method) for method in METHODS},
-    caption="Mean SaCo of ten methods by number of groups; n is explained below, intervals are in the figure above",
+    caption="Mean SaCo of ten methods by number of groups",
 )
 
 # %% tags=["remove-input"]

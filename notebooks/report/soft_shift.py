@@ -117,12 +117,8 @@ page.quote(
 ahead = []
 for modality, (hard, soft) in ASKED:
     gap = asked(modality, MISLED, soft) - asked(modality, MISLED, hard)
-    ends = gap.ours.interval()
-    ahead.append(
-        f"{label(soft)} {levels[modality, soft, MISLED].ours.point:.3f} against {label(hard)} "
-        f"{levels[modality, hard, MISLED].ours.point:.3f} on {modality} ({gap.ours.point:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}])"
-    )
-Markdown(f"On the misled models: {'; '.join(ahead)}.")
+    ahead.append(f"{label(soft)} minus {label(hard)} is {spoken(gap, '+.2f')} on {KIND.get(modality, modality)}")
+Markdown(f"On the misled models {'; '.join(ahead)}.")
 
 # %% [markdown]
 # ## The claim, tested

@@ -204,7 +204,7 @@ Markdown(f"{tables.exceptions_in_print()} {tables.exceptions_of_ours(compared)}"
 # {doc}`soft_deviations` those of DeepLIFT and of precision). In the two figures each column is one variant of the analysis, marked below by
 # the choices it makes. The circle is the book's own choices; all others differ from these in one or two. The height is the difference
 # that decides the claim: of c01 the smaller of Soft-NC − NC and Soft-NS − NS, of c02 the smallest of all comparisons. Above zero all of
-# them hold. Choices were varied on a part of the texts (*ag and sst* in the figure of c01). The verdict on c01 is that of the one column
+# them hold. Choices were varied on a part of the texts (*AG News and SST* in the figure of c01). The verdict on c01 is that of the one column
 # with *all* texts, which makes the book's own choices as well.
 
 # %%
@@ -345,7 +345,8 @@ page.stand_ins(
 # F1 is the macro average over the test split in percent, with its standard deviation over training runs (ours: three). A dash: no usable
 # model, as the note below the table explains. *Words per text*
 # are means of the test split, a query included. *Trained on* is what remains of the training split without near-duplicates of test
-# texts. Long texts are cut, so that only their beginning is classified and explained ({doc}`how many were cut <status>`).
+# texts. Long texts are cut, so that only their beginning is classified and explained ({doc}`how many were cut <status>`). A verdict on the
+# table would need all four data sets of the paper.
 
 # %%
 page.listing(

@@ -125,7 +125,8 @@ def completed(variants: pd.DataFrame, *, base: str = "paper") -> pd.DataFrame:
 
     Raises UnknownNameError where there is no such base.
     """
-    if base not in (names := variants["variant"].unique()):
+    names = variants["variant"].unique()
+    if base not in names:
         raise unknown("variant", base, sorted(names))
     cell = ["metric", "method"]
     base_rows = variants[variants["variant"] == base]
@@ -187,12 +188,19 @@ def specifications(
     book_choice = OWN | {"texts": texts, "precision": precision}
     of_choices = {tuple(book_choice.values()): ("paper", TIES[book_choice["ties"]])}
     for name, choice in EXCHANGED.items():
-        counted_as = [book_choice["ties"], *([_PAIRED_WITH_TIES[name]] if name in _PAIRED_WITH_TIES else [])]
-        for ties in counted_as if name in variants else []:
-            of_choices.setdefault(tuple((book_choice | choice | {"ties": ties}).values()), (name, TIES[ties]))
-    return of_choices | {
-        tuple((book_choice | {"ties": ties}).values()): ("paper", TIES[ties]) for ties in list(TIES)[1:]
-    }
+        if name not in variants:
+            continue
+        counted_as = [book_choice["ties"]]
+        if name in _PAIRED_WITH_TIES:
+            counted_as.append(_PAIRED_WITH_TIES[name])
+        for ties in counted_as:
+            options = book_choice | choice | {"ties": ties}
+            # Single precision may be the book's own: then the variant exchanges nothing.
+            of_choices.setdefault(tuple(options.values()), (name, TIES[ties]))
+    for ties in list(TIES)[1:]:
+        options = book_choice | {"ties": ties}
+        of_choices[tuple(options.values())] = ("paper", TIES[ties])
+    return of_choices
 
 
 READ_AS = ("lengths", "draws", "ties")
@@ -209,9 +217,11 @@ class Reading:
 
     def metric(self, name: str) -> str:
         """The metric as `with_lengths` names it."""
-        if name in HARD:
-            return name if self.ratio is None else at_length(name, self.ratio)
-        return f"{name}_one_draw" if self.one_draw else name
+        if name in HARD and self.ratio is not None:
+            return at_length(name, self.ratio)
+        if name not in HARD and self.one_draw:
+            return f"{name}_one_draw"
+        return name
 
     def share(self, of: Callable[..., Comparison], metric: str, **labels: object) -> Comparison:
         """How often a metric prefers the real attribution: its wins and, of its ties, what counts as a win.
@@ -219,14 +229,19 @@ class Reading:
         `of`: the mean of a metric over the cells with some labels, of wins unless they say what it `shows`.
         """
         wins = of(self.metric(metric), **labels)
-        return wins + self.tied * of(self.metric(metric), **(labels | {"shows": TIE})) if self.tied else wins
+        if not self.tied:
+            return wins
+        ties = of(self.metric(metric), **(labels | {"shows": TIE}))
+        return wins + self.tied * ties
 
     def gains(self, of: Callable[..., Comparison], hard: Iterable[str], **labels: object) -> dict[str, Comparison]:
         """Of each of these hard metrics, its soft counterpart minus itself, by their names for people."""
-        return {
-            f"{label(soft)} minus {label(one)}": self.share(of, soft, **labels) - self.share(of, one, **labels)
-            for one, soft in ((one, f"soft_{one}") for one in hard)
-        }
+        differences = {}
+        for name in hard:
+            soft = PAIRS[name]
+            gain = self.share(of, soft, **labels) - self.share(of, name, **labels)
+            differences[f"{label(soft)} minus {label(name)}"] = gain
+        return differences
 
 
 AS_OURS = Reading()
@@ -238,9 +253,13 @@ def readings(ratios: Sequence[float]) -> dict[tuple[str, ...], Reading]:
     draw, the other ways to count ties, and one draw with ties as wins, which is the released protocol."""
     five, several, none = "all", "several", "no win"
     by_choice: dict[tuple[str, ...], Reading] = {(five, several, none): Reading()}
-    by_choice |= {(f"{100 * ratio:g} % alone", several, none): Reading(ratio) for ratio in ratios}
-    by_choice |= {(five, several, ties): Reading(tied=TIES[ties]) for ties in list(TIES)[1:]}
-    return by_choice | {(five, "one", none): Reading(one_draw=True), (five, "one", "wins"): Reading(None, True, 1.0)}
+    for ratio in ratios:
+        by_choice[f"{100 * ratio:g} % alone", several, none] = Reading(ratio)
+    for ties in list(TIES)[1:]:
+        by_choice[five, several, ties] = Reading(tied=TIES[ties])
+    by_choice[five, "one", none] = Reading(one_draw=True)
+    by_choice[five, "one", "wins"] = Reading(one_draw=True, tied=1.0)
+    return by_choice
 
 
 BEFORE, AFTER, FLIP, SCORE, OUTSIDE, ONE_SIDED = "before", "after", "flip", "score", "outside", "defined on one side"
@@ -321,51 +340,70 @@ Power = Callable[..., Comparison]
 
 def eighteen(power: Power, tasks: Sequence[str], reading: Reading = AS_OURS) -> Parts:
     """soft_c02: soft minus hard for each method and each task."""
-    groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
+    groups = {short(method): {"method": method} for method in METHODS}
+    groups |= {label(dataset): {"dataset": dataset} for dataset in tasks}
     parts: dict[str, Comparison] = {}
     for group, cells in groups.items():
-        both = reading.gains(power, PAIRS, **cells)
-        parts |= {f"{name}, {group}": gain for name, gain in both.items()}
+        for name, gain in reading.gains(power, PAIRS, **cells).items():
+            parts[f"{name}, {group}"] = gain
     return parts
 
 
 def variance(power: Power, metric: str, by: str, over: Sequence[str]) -> Comparison:
     """The variance of a metric between methods or tasks, in squared points."""
-    return 1e4 * comparison.variance_between([power(metric, **{by: one}) for one in over])
+    return 1e4 * comparison.variance_between([power(metric, **{by: level}) for level in over])
 
 
 def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
     """The parts of the claims that need no data set by name, by id."""
-    by_method = {short(m): power("soft_nc", method=m) for m in METHODS}
-    leads = by_method["DeepLIFT"]
-    others = comparison.mean([power("nc", method=m) for m in METHODS if m != "deeplift"])
     return {
         "soft_c01": AS_OURS.gains(power, PAIRS),
         "soft_c02": eighteen(power, tasks),
-        "soft_c04": {
-            f"{label(high)} minus {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
-            for high, low in product(("nc", "soft_nc"), ("ns", "soft_ns"))
-            for m in METHODS
-        },
-        "soft_c05": {
-            **{f"DeepLIFT minus {name}, Soft-NC": leads - one for name, one in by_method.items() if name != "DeepLIFT"},
-            "mean of the others minus DeepLIFT, NC": others - power("nc", method="deeplift"),
-        },
-        "soft_c06": {
-            f"variance over methods, {label(hard)} minus {label(soft)}": variance(power, hard, "method", METHODS)
-            - variance(power, soft, "method", METHODS)
-            for hard, soft in PAIRS.items()
-        },
+        "soft_c04": comprehensiveness_ahead(power),
+        "soft_c05": deeplift_leads_and_trails(power),
+        "soft_c06": hard_vary_more(power),
     }
+
+
+def comprehensiveness_ahead(power: Power) -> Parts:
+    """soft_c04: both comprehensiveness metrics minus both sufficiency metrics, for each method."""
+    parts: dict[str, Comparison] = {}
+    for high, low in product(("nc", "soft_nc"), ("ns", "soft_ns")):
+        for method in METHODS:
+            gap = power(high, method=method) - power(low, method=method)
+            parts[f"{label(high)} minus {label(low)}, {short(method)}"] = gap
+    return parts
+
+
+def deeplift_leads_and_trails(power: Power) -> Parts:
+    """soft_c05: DeepLIFT minus each other method under Soft-NC, and the mean of the others minus DeepLIFT under NC."""
+    leader = "deeplift"
+    others = [method for method in METHODS if method != leader]
+    parts: dict[str, Comparison] = {}
+    for method in others:
+        lead = power("soft_nc", method=leader) - power("soft_nc", method=method)
+        parts[f"{short(leader)} minus {short(method)}, Soft-NC"] = lead
+    mean_of_others = comparison.mean([power("nc", method=method) for method in others])
+    parts[f"mean of the others minus {short(leader)}, NC"] = mean_of_others - power("nc", method=leader)
+    return parts
+
+
+def hard_vary_more(power: Power) -> Parts:
+    """soft_c06: the variance over methods of each hard metric minus that of its soft counterpart."""
+    parts: dict[str, Comparison] = {}
+    for hard, soft in PAIRS.items():
+        gap = variance(power, hard, "method", METHODS) - variance(power, soft, "method", METHODS)
+        parts[f"variance over methods, {label(hard)} minus {label(soft)}"] = gap
+    return parts
 
 
 def varies_by_task(power: Power, tasks: Sequence[str]) -> Parts:
     """soft_c07: every metric varies more over tasks than over methods."""
-    return {
-        f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
-        - variance(power, metric, "method", METHODS)
-        for metric in METRICS
-    }
+    parts: dict[str, Comparison] = {}
+    for metric in METRICS:
+        gap = variance(power, metric, "dataset", tasks) - variance(power, metric, "method", METHODS)
+        parts[f"variance over tasks minus over methods, {label(metric)}"] = gap
+    return parts
 
 
 def opposite_on_news(power: Power, tasks: Sequence[str], news: str | None) -> Parts:
@@ -374,12 +412,10 @@ def opposite_on_news(power: Power, tasks: Sequence[str], news: str | None) -> Pa
     if news is None:
         return apart
     for other in [name for name in tasks if name != news]:
-        apart[f"{label(news)} minus {label(other)}, Soft-NC"] = power("soft_nc", dataset=news) - power(
-            "soft_nc", dataset=other
-        )
-        apart[f"{label(other)} minus {label(news)}, Soft-NS"] = power("soft_ns", dataset=other) - power(
-            "soft_ns", dataset=news
-        )
+        higher = power("soft_nc", dataset=news) - power("soft_nc", dataset=other)
+        lower = power("soft_ns", dataset=other) - power("soft_ns", dataset=news)
+        apart[f"{label(news)} minus {label(other)}, Soft-NC"] = higher
+        apart[f"{label(other)} minus {label(news)}, Soft-NS"] = lower
     return apart
 
 
@@ -415,21 +451,18 @@ def rises_and_falls(power: Power, tasks: Sequence[str], ratios: Sequence[float])
     on each task."""
     ordered = sorted(ratios)
     middle, ends = ordered[len(ordered) // 2], (ordered[0], ordered[-1])
-    return {
-        f"{label(metric)}, {label(dataset)}: {100 * middle:g} % minus {100 * end:g} %": power(
-            at_length(metric, middle), dataset=dataset
-        )
-        - power(at_length(metric, end), dataset=dataset)
-        for dataset in tasks
-        for metric in HARD
-        for end in ends
-    }
+    parts: dict[str, Comparison] = {}
+    for dataset, metric, end in product(tasks, HARD, ends):
+        in_the_middle = power(at_length(metric, middle), dataset=dataset)
+        at_the_end = power(at_length(metric, end), dataset=dataset)
+        name = f"{label(metric)}, {label(dataset)}: {100 * middle:g} % minus {100 * end:g} %"
+        parts[name] = in_the_middle - at_the_end
+    return parts
 
 
 def rises(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> Parts:
     """soft_c10: the slope of the mean score of each hard metric on each task."""
-    return {
-        f"{label(metric)}, {label(dataset)}": slope(power, metric, ratios, dataset=dataset, shows=SCORE)
-        for dataset in tasks
-        for metric in ("ns", "nc")
-    }
+    parts: dict[str, Comparison] = {}
+    for dataset, metric in product(tasks, ("ns", "nc")):
+        parts[f"{label(metric)}, {label(dataset)}"] = slope(power, metric, ratios, dataset=dataset, shows=SCORE)
+    return parts

@@ -369,7 +369,7 @@ def gains_by_choice(
 ) -> dict[tuple[str, ...], Parts]:
     """soft_c01 under each open choice, on the texts on which choices were varied (`tried`, in this precision); last the
     book's own choices on all texts (`average`)."""
-    few = " and ".join(sorted(tried.levels("dataset")))
+    few = listing(sorted(tried.levels("dataset")))
     chosen = specifications(tried.levels("variant"), texts=few, precision=precision)
     gains: dict[tuple[str, ...], Parts] = {}
     for options, (variant, tied) in chosen.items():
