@@ -44,7 +44,7 @@ page.in_short(lambda: agreement.in_short(table, modalities))
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
 # metrics, both sign-flipped where needed so that higher is better. Then the mean over inputs, with an interval that resamples inputs
 # within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one kind of input;
-# {doc}`the overview <../together/overview>` says how they are computed on the other. *Vision* in tables and figures: small images.
+# {doc}`the overview <../together/overview>` says how they are computed on the other.
 
 # %% [markdown]
 # ## The matrix

@@ -42,7 +42,7 @@ page.in_short(lambda: diagnosticity.in_short(preferred))
 # %% [markdown]
 # {term}`Diagnosticity` {cite:p}`chan_2022` is how often a metric prefers the scores of an attribution method to random scores
 # of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. We compute it for every metric, on texts,
-# small images (*vision* in the tables) and photographs, with its price: how many inputs it takes to be sure, and how many forward
+# small images and photographs, with its price: how many inputs it takes to be sure, and how many forward
 # passes each attribution costs.
 #
 # A metric that prefers real attributions need not know which of them is faithful, but one that does not even prefer them is
@@ -115,7 +115,7 @@ page.listing(
 # %% [markdown]
 # ## A convolutional network, on ImageNet
 #
-# The vision models above are small transformers. EfficientNet-Lite0 is a convolutional network of 4.7 million parameters with
+# The models of images above are small transformers. EfficientNet-Lite0 is a convolutional network of 4.7 million parameters with
 # ImageNet's thousand classes. We explained its correct predictions by five methods that need no transformer, on patches of 32
 # pixels, and computed the metrics of study 2 ({doc}`saco_stand_ins`). The table shows how often each metric prefers the
 # method's scores to random ones; the other columns have the same for transformers.
@@ -130,7 +130,7 @@ if page.has("saco_imagenet"):
 
 # %%
 page.listing(
-    diagnosticity.beside_transformers(shares, preferred),
+    diagnosticity.beside_transformers(shares, preferred).rename(columns={"vision": "small images"}),
     "together_diagnosticity_network",
     digits=2,
     caption="Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "

@@ -45,8 +45,8 @@ page.in_short(lambda: planted_truth.in_short(preferred, lost))
 # %% [markdown]
 # The true explanation of a model is usually unknown, so papers compare metrics with one another. On this page it is known: some
 # models are written by hand, others are trained on data whose class depends only on what was planted. **Texts**: trigger words (metals
-# or fruits) at random places of film reviews; the class is *metal*, *fruit*, or *neither* if there is no trigger. **Small images**
-# (*vision* in labels): cells of horizontal or vertical stripes on images of clothes; the classes are *horizontal*, *vertical* and
+# or fruits) at random places of film reviews; the class is *metal*, *fruit*, or *neither* if there is no trigger. **Small images**:
+# cells of horizontal or vertical stripes on images of clothes; the classes are *horizontal*, *vertical* and
 # *neither*. {ref}`The metrics <metric-table>` are those of the whole book.
 #
 # For each kind there are five models. Two are hand-built:
@@ -199,7 +199,7 @@ page.figure(
     "together_lost_plot",
     alt=alt,
     caption="Rank correlation with the truth that is lost on the misled model (`trained` minus `misled by erasure`), with 95 % intervals, by the "
-    "order in which a metric erases. Right of zero: it follows the truth less.",
+    "order in which a metric erases. Right of zero: it follows the truth less; the box below has n.",
 )
 
 # %%
