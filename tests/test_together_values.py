@@ -264,7 +264,7 @@ def test_diagnosticity_has_its_price_and_ties(separated: SimpleNamespace) -> Non
     assert rows["model calls per input"]["text", "saco"] == prices["text", "groups"]
     assert table.groupby("modality").estimate.apply(lambda part: part.is_monotonic_decreasing).all()
     shown = diagnosticity.in_words(table).set_index(["modality", "metric"])
-    assert shown["model calls"]["text", label("saco")] == f"{prices['text', 'groups']:.0f}"
+    assert shown["model calls"]["texts", label("saco")] == f"{prices['text', 'groups']:.0f}"
     assert shown["model calls"]["photographs", label("saco")] == "–" == shown["inputs needed"]["photographs", "Soft-NC"]
     fig, alt = diagnosticity.dots_by_metric(table)
     assert len(fig.axes) == table.modality.nunique() and "texts, n = " in alt

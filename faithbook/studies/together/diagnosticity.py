@@ -114,7 +114,7 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """The table of `with_prices` for people: shares with their intervals, whole numbers of inputs and model calls."""
     return pd.DataFrame(
         {
-            "modality": table.modality,
+            "modality": table.modality.map(questions.MODALITIES),
             "metric": table.metric.map(label),
             "share": [spoken(row, ".2f") for row in table.itertuples()],
             "n": table.n.astype(int).astype(str),
