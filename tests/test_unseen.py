@@ -182,6 +182,19 @@ def test_what_both_samples_say_stands_beside_a_finding_that_unseen_inputs_leave_
     assert [" (both samples: " in cell for cell in shown["on unseen inputs"]] == pooled
 
 
+def test_every_finding_without_a_decision_on_unseen_inputs_has_one_reason() -> None:
+    """Of those that are findings of their own; in the table of the scoreboard each stands once."""
+    board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))
+    reasons = published.our_table("unconfirmed")
+    assert not reasons["id"].duplicated().any() and (reasons["reason"].str[-1] == ".").all()
+    own = set(scoreboard.distinct(board)["id"])
+    assert set(reasons["id"]) >= own - set(scoreboard.confirmed().index) - set(freeze.FURTHER)
+    assert not set(reasons["id"]) & (set(scoreboard.confirmed().index) | (set(board["id"]) - own))
+    shown = summary.unconfirmed(board)
+    assert sorted(", ".join(shown["findings"]).split(", ")) == sorted(f"`{name}`" for name in reasons["id"])
+    assert shown["number"].sum() == len(reasons) and shown["why"].is_unique
+
+
 def test_tables_on_unseen_inputs_have_sentences_and_no_words_of_the_board() -> None:
     """They said "direction: undecided; size: nothing to test", as the board keeps it."""
     board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))

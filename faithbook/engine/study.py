@@ -199,8 +199,8 @@ FULL = Profile(
 # processor affords: one training of one model a data set. Study 2 comes first, then 3, then 1.
 CONFIRM = Profile(
     "confirm",
-    "The headline claims of studies 1 to 3 once more, on inputs that no run had measured (the reserve); makes "
-    "data/reference/confirmatory.",
+    "The headline claims of studies 1 to 3 and some more once more, on inputs that no run had measured (the reserve); "
+    "makes data/reference/confirmatory.",
     extends=FULL,
 )
 PAPER = Profile(

@@ -135,8 +135,8 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    both = _decided_of_both(row)
-    return f"{_decided_unseen(row)}; {both}" if both else _decided_unseen(row)
+    alone, both = _decided_unseen(row), _decided_of_both(row)
+    return f"{alone.removesuffix(')')}; {both})" if both else alone
 
 
 def _decided_unseen(row: Mapping[str, str]) -> str:
@@ -148,7 +148,7 @@ def _decided_of_both(row: Mapping[str, str]) -> str:
     others."""
     if not row.get("pooled"):
         return ""
-    return f"both samples: {display_label(row['pooled'], row['evidence'])} ({_n_of(row['pooled_n'])})"
+    return f"both samples: {display_label(row['pooled'], row['evidence'])}, {_n_of(row['pooled_n'])}"
 
 
 def is_headline(name: str) -> bool:
@@ -210,7 +210,8 @@ undecided.'
         )
     if both := _decided_of_both(row):
         value = _value_of_both(name, row)
-        said.append(f"On {both}; {value}. This is no independent evidence.")
+        told = value if of_statements else f"The same comparison: {value}"
+        said += filter(None, [f"On {both}.", f"{told}." if value else "", "This is no independent evidence."])
     return " ".join(said)
 
 
@@ -236,13 +237,15 @@ def what_decides_with_both(name: str, verdicts: pd.DataFrame) -> str:
 
 
 def _value_of_both(name: str, row: Mapping[str, str]) -> str:
-    """The estimate of both samples with its interval, or what is decided of each statement of a sentence: the number
-    that is stored of several is of one of them."""
+    """The estimate of both samples with its interval, or what is decided of each statement of a sentence; "" where all
+    of its statements are decided alike, as the number that is stored of several is of one of them."""
     if not row.get("pooled"):
         return ""
     of_both = {"decision": row["pooled"], "reason": row["pooled_reason"], "evidence": row["evidence"]}
     if of_statements := _statements_unseen(name, of_both):
         return of_statements.removesuffix(".")
+    if analysis_plan.rule(name).rule == "whole":
+        return ""
     return _with_interval(row["pooled_effect"], row["pooled_low"], row["pooled_high"])
 
 

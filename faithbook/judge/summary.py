@@ -287,6 +287,17 @@ def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
     )
 
 
+def unconfirmed(board: pd.DataFrame) -> pd.DataFrame:
+    """Why findings have no decision on unseen inputs (`data/unconfirmed.csv`): each reason with the findings that it
+    holds for, every finding once. What repeats another finding is left out, and what has been judged since."""
+    open_ones = set(distinct(board)["id"]) - set(confirmed().index)
+    table = published.our_table("unconfirmed")
+    table = table[table["id"].isin(open_ones)]
+    named = table.groupby("reason", sort=False)["id"].agg(lambda ids: ", ".join(f"`{name}`" for name in ids))
+    number = table.groupby("reason", sort=False)["id"].size()
+    return pd.DataFrame({"why": named.index, "findings": named.to_numpy(), "number": number.to_numpy()})
+
+
 def undecided(board: pd.DataFrame) -> pd.DataFrame:
     """The undecided findings (`scoreboard.undecided`) for people: each in words with its id."""
     table = scoreboard.undecided(board)

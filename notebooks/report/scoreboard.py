@@ -64,7 +64,7 @@ page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data
 # The rules of studies 1 to 4 were written or changed after values had been seen: their verdicts are exploratory. About a third of the
 # test sets was kept back. When the rules had been frozen, a sample of it was measured with one model of each of studies 1 to 3 (of study
 # 4 with the two models that its last claim compares), and each finding that it reaches was judged once. The number of inputs was planned
-# for the headline claims and, a day later, for six further findings ([the plan](https://github.com/faithlib/faithlib/blob/main/data/confirmatory_sizes.csv)).
+# for the headline claims and, a day later, for some further ones ([the plan](https://github.com/faithlib/faithlib/blob/main/data/confirmatory_sizes.csv)).
 # For other findings it may be too small, and *undecided* is to be expected. Where a finding is undecided with the sign that it had before, the decision on both
 # samples together stands in brackets; it is no independent evidence.
 
@@ -79,6 +79,16 @@ caption = "Further findings of studies 1 to 3 that the same inputs reach, each b
 others = summary.twice(board, headline=False)
 nothing = "*No other finding has been judged on unseen inputs.*"
 page.listing(others, "scoreboard_unseen_further", caption=caption, wide=others, empty=nothing)
+
+# %%
+why_not = summary.unconfirmed(board)
+page.listing(
+    why_not,
+    "scoreboard_unconfirmed",
+    caption="Why a finding has no decision on unseen inputs, and which ones; a finding that repeats another is left out",
+    wide=why_not,
+    empty="*Every finding has a decision on unseen inputs.*",
+)
 
 # %% [markdown]
 # ## In numbers
