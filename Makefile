@@ -108,8 +108,9 @@ reference: $(ENVIRONMENT) fetch ## the full profile's values into data/reference
 	@$(MAKE) book STUDY=
 	@$(FAITHBOOK) reference --verdicts --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
 
-calibrate: $(ENVIRONMENT) ## how often the rules err where the truth is known, into data/reference/error_rates.csv (a quarter of an hour)
+calibrate: $(ENVIRONMENT) ## how often the rules err where the truth is known, into data/reference (after make book; twenty minutes)
 	@$(BIN)/python -m faithbook.stats.calibrate
+	@$(BIN)/python -m faithbook.judge.claim_rates
 
 lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp

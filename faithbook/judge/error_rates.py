@@ -6,30 +6,25 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from faithbook.judge.analysis_plan import plan
+from faithbook.judge.analysis_plan import OF_PARTS, plan
 from faithbook.judge.published import column
-from faithbook.stats.calibrate import COVERED, kept
+from faithbook.paths import root
+from faithbook.stats.calibrate import COVERED, PROMISE, kept
 from faithbook.stats.inference import wilson
+from faithbook.stats.verdict import Verdict
 
 ABOUT: Mapping[str, tuple[str, ...]] = {
-    "soft_c01": ("Soft-NC minus NC, wins of five methods",),
-    "soft_c02": ("Soft-NC minus NC, wins of five methods",),
-    "saco_c03": ("SaCo of transformer-MM minus rollout",),
-    "xl_c02": ("rho of input x gradient, L2 minus mean",),
-    "naopc_c05": ("NAOPC of random scores",),
-    "naopc_c06": ("AOPC, robust minus standard",),
     "together_q5": ("share of .8", "share of .95"),
     "together_q6": ("share of .8", "share of .95"),
 }
-"""Claims whose comparisons are of a quantity that the calibration resamples, or of shares, and the shape of either."""
+"""Claims about shares, whose plan names another test than Student's t, and the shapes that are like their values."""
+OF_CLAIMS = "data/reference/claim_error_rates.csv"
+"""By id, or statement of one, how often its rule errs with values of its own shape (`faithbook.judge.claim_rates`)."""
+SIDES = {"wrong_yes": Verdict.YES, "wrong_no": Verdict.NO}
+"""The columns of that table for either wrong answer."""
 WRONG = {"yes": "wrongly reproduced", "no": "wrongly not reproduced"}
 BEYOND = "beyond 2.5 in 100"
 TESTS = {"t": "Student's t", "score": "score test"}
-OF_ONE_MEAN = {
-    "direction": ["direction, all"],
-    "within": ["within at the upper edge", "within at the lower edge"],
-}
-"""The rules as the table of rates names them, for a claim of one comparison."""
 
 
 def with_promise(rates: pd.DataFrame) -> pd.DataFrame:
@@ -58,36 +53,53 @@ def of_shapes(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
-    """The rates, by claim whose shape of values was simulated, of either wrong answer about one of its comparisons,
-    with the largest simulated number of clusters that is not above its own n, and whether a rate is beyond the promise.
+    """By claim the rates of either wrong answer of its rule, and whether one is beyond the promise: with its own values
+    where Student's t judges it (`claim_rates`), else with those most like them, by the test that its plan names.
 
-    `board`: id, n and decision of claims. Of two shapes the higher rate counts.
+    `board`: id, n and decision of claims.
     """
     facts, words = board.set_index("id"), column("claim")
-    numbers = pd.to_numeric(facts["n"])
     rows = []
-    for name, shapes in ABOUT.items():
-        rule, n = plan()[name], int(numbers[name])
-        test, asked = rule.test or "t", OF_ONE_MEAN["within" if rule.rule == "within" else "direction"]
-        simulated = rates[
-            (rates["test"] == test) & rates["rule"].isin(asked) & (rates["parts"] == 1) & rates["shape"].isin(shapes)
-        ]
-        sizes = {int(clusters) for clusters in simulated["clusters"] if clusters.isdigit() and int(clusters) <= n}
-        simulated = simulated[simulated["clusters"] == str(max(sizes))]
+    for of_rule in rates_of_claims().to_dict("records"):
+        name, _, statement = str(of_rule["id"]).partition("/")
         row = {
             "id": name,
-            "claim": words[name].rstrip("."),
+            "claim": words[name].rstrip(".") + (f": {statement}" if statement else ""),
             "decision": facts.loc[name, "decision"],
-            "values like": f"{' and '.join(shapes)} ({TESTS[test]})",
-            "clusters simulated, of n": f"{max(sizes)} of {n}",
+            "values like": f"its own ({TESTS['t']})",
+            "comparisons": f"{of_rule['needed']} of {of_rule['parts']} have to hold",
+            "clusters": of_rule["clusters"],
         }
-        beyond = []
-        for answer, wrong in WRONG.items():
-            of_answer = simulated[simulated["answer"] == answer]
-            row[wrong] = of_answer["rate"].max()
-            beyond += [] if of_answer["kept"].all() else [wrong]
-        rows.append(row | {BEYOND: beyond})
+        sides = dict(zip(WRONG.values(), SIDES, strict=True))
+        row |= {wrong: of_rule[side] for wrong, side in sides.items()}
+        rows.append(row | {BEYOND: [wrong for wrong, side in sides.items() if not of_rule[f"{side} kept"]]})
+    numbers = pd.to_numeric(facts["n"])
+    rows += [_of_shares(name, rates, str(facts.loc[name, "decision"]), int(numbers[name])) for name in ABOUT]
     return pd.DataFrame(rows)
+
+
+def _of_shares(name: str, rates: pd.DataFrame, decision: str, n: int) -> dict[str, object]:
+    """The row of a claim about shares: the higher rate of the two shapes, with the largest simulated number of clusters
+    that is not above its n."""
+    test = plan()[name].test
+    one_share = rates[(rates["test"] == test) & (rates["rule"] == "direction, all") & (rates["parts"] == 1)]
+    simulated = one_share[one_share["shape"].isin(ABOUT[name])]
+    sizes = {int(clusters) for clusters in simulated["clusters"] if clusters.isdigit() and int(clusters) <= n}
+    simulated = simulated[simulated["clusters"] == str(max(sizes))]
+    row: dict[str, object] = {
+        "id": name,
+        "claim": column("claim")[name].rstrip("."),
+        "decision": decision,
+        "values like": f"{' and '.join(ABOUT[name])} ({TESTS[test]})",
+        "comparisons": "each by itself",
+        "clusters": max(sizes),
+    }
+    beyond = []
+    for answer, wrong in WRONG.items():
+        of_answer = simulated[simulated["answer"] == answer]
+        row[wrong] = of_answer["rate"].max()
+        beyond += [] if of_answer["kept"].all() else [wrong]
+    return row | {BEYOND: beyond}
 
 
 def claims_in_words(claims: pd.DataFrame) -> pd.DataFrame:
@@ -106,22 +118,70 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
     broken = list(dict.fromkeys(errors.loc[~errors["kept"], "shape"]))
     with_few = [shape for shape in broken if shape not in with_many]
     never = [shape for shape in dict.fromkeys(errors["shape"]) if shape not in broken]
-    judged = {
-        name.partition("/")[0]
-        for name, rule in plan().items()
-        if rule.test == "t" and not rule.same_as and not rule.fixed_verdict
-    }
-    names = [claim["id"] for claim in claims.to_dict("records") if f"wrongly {claim['decision']}" in claim[BEYOND]]
-    others = len(judged - set(ABOUT))
+    too_often = claims[[f"wrongly {row['decision']}" in row[BEYOND] for row in claims.to_dict("records")]]
+    names = [f"{row['id']} ({row['decision']})" for row in too_often.to_dict("records")]
+    without = len(of_parts() - set(claims["id"]))
+    lacking = f" Of {without} more the pages of this profile have no values." if without else ""
     return "".join(
         [
             "About one mean Student's t errs more often than promised, even with 60 or 200 clusters, for ",
             f"{_listed(with_many)}; with fewer, or 200 beside 12, for {_listed(with_few)}; nowhere for ",
             f"{_listed(never)}.\n\n",
-            "The second table has the claims whose own values were resampled, or are shares. A decision on the side ",
-            f"that errs too often is to be read with that rate: {_listed(names)}. Of the other {others} findings that ",
-            "Student's t judges the shape was not simulated: they have the rates of the values most like theirs.",
+            f"The second table has the {claims['id'].nunique()} findings whose rule compares means, each with its own ",
+            "values, number of inputs and rule. A decision on the side that errs too often is to be read with that ",
+            "rate, and its claim says so on its page and on the scoreboard: ",
+            f"{_listed(list(dict.fromkeys(names)))}.{lacking}",
         ]
+    )
+
+
+def of_parts() -> set[str]:
+    """The findings of their own that a rule about comparisons judges."""
+    return {
+        name.partition("/")[0]
+        for name, rule in plan().items()
+        if rule.rule in OF_PARTS and not rule.same_as and not rule.fixed_verdict
+    }
+
+
+def rates_of_claims() -> pd.DataFrame:
+    """The committed table of `OF_CLAIMS`, and of each rate whether it is within the promise (`wrong_yes kept`); no rows
+    before it has been made."""
+    path = root() / OF_CLAIMS
+    columns = ["id", "rule", "parts", "needed", "clusters", "worlds", *SIDES]
+    rates = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=columns).astype({"id": str})
+    within = {}
+    for side in SIDES:
+        low, _ = wilson(rates[side], rates["worlds"])
+        within[f"{side} kept"] = low <= PROMISE
+    return rates.assign(**within)
+
+
+def beyond(board: pd.DataFrame) -> dict[str, float]:
+    """By id whose decision is on the side on which its rule errs more often than promised: the rate there. `board`: id
+    and decision. Of a sentence of several statements the highest rate counts."""
+    rates = rates_of_claims()
+    claim = rates["id"].str.split("/").str[0]
+    sides = {Verdict.YES.value: "wrong_yes", Verdict.NO.value: "wrong_no"}
+    found: dict[str, float] = {}
+    for name, decision in zip(board["id"], board["decision"], strict=True):
+        if decision not in sides:
+            continue
+        side = sides[decision]
+        too_often = rates.loc[(claim == name) & ~rates[f"{side} kept"], side]
+        if len(too_often):
+            found[name] = float(too_often.max())
+    return found
+
+
+def said_of(name: str, decision: str) -> str:
+    """A sentence on a decision that its rule gives wrongly more often than promised; "" for any other."""
+    rate = beyond(pd.DataFrame({"id": [name], "decision": [decision]})).get(name)
+    if rate is None:
+        return ""
+    return (
+        f"With values of this shape and number the rule says so wrongly in {100 * rate:.1f} of 100 simulated cases; "
+        "2.5 are promised ({doc}`calibration`)."
     )
 
 

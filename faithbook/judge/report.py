@@ -23,7 +23,7 @@ from IPython.display import Markdown, display
 
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
-from faithbook.judge import analysis_plan, decide, in_sentences, materials, published, scoreboard
+from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard
 from faithbook.judge.banner import banner, numbers_of
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
 from faithbook.judge.in_sentences import Told
@@ -247,7 +247,8 @@ class Page:
                 unseen = scoreboard.unseen_in_short(verdict.rule.same_as or name, verdict.word, again)
                 note_text = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
                 further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again)
-                facts = " ".join(filter(None, [*in_sentences.more(told), further]))
+                errs = error_rates.said_of(name, verdict.decision)
+                facts = " ".join(filter(None, [*in_sentences.more(told), errs, further]))
                 if facts:
                     besides.setdefault(facts, []).append(f"`{name}`")
             note = f' <span class="verdict-note">{note_text}</span>' if note_text else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, in_sentences, published, scoreboard, wording
+from faithbook.judge import analysis_plan, error_rates, in_sentences, published, scoreboard, wording
 from faithbook.judge.scoreboard import (
     RULE,
     WAITS,
@@ -200,7 +200,8 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, headline claims first, then by evidence, the firmest first: the claim in plain words
     with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, the number that
     decides beside the published one, n, and what else is known: why, comparisons that hold and are needed, the decision
-    on unseen inputs, unrelated models, the paper's own repeat, printed numbers.
+    on unseen inputs, unrelated models, the paper's own repeat, printed numbers, and how often the rule
+    says so wrongly, where that is more often than promised.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -215,6 +216,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     status = claims["status_in_published_tables"]
     judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
+    errs = error_rates.beyond(rows)
     return pd.DataFrame(
         {
             "claim": [
@@ -230,7 +232,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             DECIDES: [in_sentences.deciding(row) or "–" for row in rows.to_dict("records")],
             "n": rows["n"].astype(str).where(judged & rows["n"].notna(), "–"),
             "more": [
-                _more(row, on_unseen_inputs(fact, again), printed)
+                _more(row, on_unseen_inputs(fact, again), printed, errs.get(row["id"]))
                 for row, fact, printed in zip(rows.to_dict("records"), facts_of, status, strict=True)
             ],
         }
@@ -341,9 +343,10 @@ def anchor(name: str) -> str:
     return f"verdict-{name.replace('_', '-')}"
 
 
-def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
+def _more(row: Mapping[Any, Any], unseen: str, printed: str, errs: float | None) -> str:
     """What else is known of a verdict: the reason where the rule says more, what would decide it, which finding it
-    repeats, then each other fact under its name."""
+    repeats, then each other fact under its name. `errs`: how often the rule says so wrongly, where that is more than
+    promised."""
     because = in_sentences.reason(row)
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
     waits = WAITS[row["waits_for"] or ""]
@@ -353,6 +356,7 @@ def _more(row: Mapping[Any, Any], unseen: str, printed: str) -> str:
         "on unseen inputs": unseen,
         "unrelated models": "" if pd.isna(row["unrelated"]) else str(row["unrelated"]),
         "own repeat": row["own_repeat"],
+        "wrongly so": "" if errs is None else f"in {100 * errs:.1f} of 100 simulated cases (2.5 are promised)",
         "printed numbers": "" if printed.startswith("not_testable") else printed,
     }
     said += [f"*{name}*: {fact}" for name, fact in named.items() if fact]

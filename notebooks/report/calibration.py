@@ -149,8 +149,9 @@ page.listing(
 page.listing(
     error_rates.claims_in_words(claims),
     "calibration_claims",
-    caption="Claims whose own shape of values was simulated: rates of either wrong decision about one of their comparisons, with "
-    "the largest simulated number of clusters that is not above their n (the smallest data set's)",
+    caption="How often the rule of each claim errs with values of its own shape, number and dependence. Wrongly reproduced: as many "
+    "comparisons as may fail lie exactly at the threshold, all others far above; wrongly not reproduced: as many as have to hold lie "
+    "exactly at it, all others far below. *Clusters*: of the smallest data set",
 )
 
 # %% [markdown]
