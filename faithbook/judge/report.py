@@ -443,10 +443,9 @@ class Page:
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
         if "on its own" in wide and NEAR in set(wide["on its own"]):
-            near = frame.loc[wide["on its own"] == NEAR, "claim"]
-            caption = (
-                f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(str(claim)).margin for claim in near)}"
-            )
+            claims_and_answers = zip(frame["claim"], wide["on its own"], strict=True)
+            near = {str(claim) for claim, answer in claims_and_answers if answer == NEAR}
+            caption = f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(claim).margin for claim in near)}"
         nothing = "*No part of these claims can be compared.*"
         return self.listing(
             all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
