@@ -35,9 +35,9 @@ from faithlib.errors import FaithlibError, InputError
 PROFILES = ("smoke", "laptop", "full")
 # Who computes SaCo, or something that a module of `faithlib` computes beside it.
 REACH_SACO = set(
-    "soft_metrics soft_variants soft_replayed play_answers naopc_models naopc_released "
+    "soft_variants play_answers naopc_released "
     "saco_metrics saco_nudged saco_imagenet saco_replayed together_matrix together_planted together_by_hand "
-    "safe_planted safe_compared language_sentences".split()
+    "safe_planted safe_compared".split()
 )
 
 

@@ -140,7 +140,7 @@ def test_both_verdicts_are_shown(home: Path) -> None:
     assert scoreboard.on_unseen_inputs("soft_c01") == ""
     box = lessons.on_unseen("paper2", Results(board, pd.DataFrame({"claim": []})))
     assert "`saco_c03`" in box and said in box
-    assert "`saco_c01`" not in box.partition("further finding")[0] and "number was not planned" in box
+    assert "`saco_c01`" not in box.partition("further finding")[0] and "number of inputs was not planned" in box
     note = scoreboard.unseen_in_sentences("saco_c03")
     assert f": {said}. " in note and "The one that decides: " in note
     assert scoreboard.unseen_in_sentences("soft_c01") == ""

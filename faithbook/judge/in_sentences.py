@@ -169,7 +169,7 @@ def deciding(line: Mapping[Any, Any]) -> str:
     if rule.rule == "order" and parts > 1:
         what = f"Kendall's tau with the printed order, mean of {parts - 1}"
     scale = quantity.get("shown", "")
-    theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
+    theirs = "" if one["published"] is None else f"{source_of_theirs(one)} {_number(one['published'], scale)}"
     of = ", ".join(filter(None, [what, quantity.get("quantity", "")]))
     return f"**{_value(one, scale)}**{_brackets(theirs)}: {of}"
 
@@ -448,7 +448,7 @@ def _value(one: Mapping[str, Any], scale: str = "") -> str:
 
 
 def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "", sizes: Sequence[int] = ()) -> str:
-    theirs = "" if one["published"] is None else f"{_whose(one)} {_number(one['published'], scale)}"
+    theirs = "" if one["published"] is None else f"{source_of_theirs(one)} {_number(one['published'], scale)}"
     return _brackets(*before, theirs, _n(one, sizes))
 
 
@@ -465,7 +465,7 @@ def _n(one: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}, by order"
 
 
-def _whose(one: Mapping[str, Any]) -> str:
+def source_of_theirs(one: Mapping[str, Any]) -> str:
     """Where the number beside ours stands."""
     if one["evidence"] != AUTHORS:
         return "published"

@@ -106,7 +106,7 @@ def decided(when: str, results: Results) -> str:
         line = results.board.loc[name].to_dict()
         word = evidence_levels.display_label(str(line["decision"]), str(line["evidence"]))
         number = in_sentences.number_or_reason(line)
-        size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,}"
+        size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
         facts = ", ".join(filter(None, [of_review, str(line["evidence"]), size, _unrelated([line])]))
         plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
@@ -224,10 +224,16 @@ def _of_further(names: list[str], again: pd.DataFrame, results: Results, how: st
     if not names:
         return ""
     same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
-    others = [f"`{name}` {on_unseen_inputs(name, again)}" for name in names if name not in same]
+    others = [f"{_in_words(name)} (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
     findings = f"{len(names)} further finding{'s' * (len(names) != 1)}"
-    begins = f"For {findings} of this study their number was {how}: {len(same)} got the same decision"
+    begins = f"For {findings} of this study the number of inputs was {how}: {len(same)} got the same decision"
     return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
+
+
+def _in_words(name: str) -> str:
+    """A claim in the words for readers, in quotation marks."""
+    words = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+    return f"“{words}”"
 
 
 def _headlines(number: int) -> str:

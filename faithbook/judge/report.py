@@ -555,13 +555,12 @@ def _near_in_words(margins: Iterable[float | None]) -> str:
     """What `NEAR` means in a table, with the margins of its claims.
 
     >>> _near_in_words([0.05, 0.05])
-    '*Near the threshold*: less than 0.05 from the value that the claim has to exceed, at the 5 % level, so too little \
-to support it'
+    '*Near the threshold*: not clearly above the value that the claim has to exceed, and clearly less than 0.05 from it'
     """
     known = sorted({margin for margin in margins if margin is not None})
     return (
-        f"*{NEAR.capitalize()}*: less than {' or '.join(f'{margin:g}' for margin in known)} from the value that the "
-        "claim has to exceed, at the 5 % level, so too little to support it"
+        f"*{NEAR.capitalize()}*: not clearly above the value that the claim has to exceed, and clearly less than "
+        f"{' or '.join(f'{margin:g}' for margin in known)} from it"
     )
 
 

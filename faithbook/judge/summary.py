@@ -133,6 +133,7 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
                     waits=_awaited(row),
+                    theirs=in_sentences.source_of_theirs(row),
                     part=wording.comparison(row["part"]) if isinstance(row["part"], str) and row["part"] else "",
                     **numbers,
                 )

@@ -26,7 +26,7 @@ class Finding:
     """A line of the figure: whose it is, its id and words, what was decided on which evidence, the numbers of the part
     that decides (NaN where there is none), the borders that its rule draws (one, above which the claim holds, two,
     between which it does, or none, where ours should be the published number), of what is undecided what it `waits`
-    for, since its dot may lie on either side, and in words the `part` that decides."""
+    for, since its dot may lie on either side, in words the `part` that decides, and where `theirs` stands."""
 
     group: str
     id: str
@@ -41,6 +41,7 @@ class Finding:
     n: int | None = None
     waits: str = ""
     part: str = ""
+    theirs: str = "published"
 
     @property
     def middle(self) -> float:
@@ -67,12 +68,12 @@ class Finding:
         if math.isnan(self.ours):
             return "no number decides it"
         ends = "" if math.isnan(self.low) else f" [{rounded(self.low, 2)}, {rounded(self.high, 2)}]"
-        theirs = "" if math.isnan(self.published) else f", published {rounded(self.published, 2)}"
+        theirs = "" if math.isnan(self.published) else f", {self.theirs} {rounded(self.published, 2)}"
         size = "" if self.n is None else f", n = {self.n:,} in the smallest set"
         part = f"{self.part}: " if self.part else ""
         said = f"{part}ours {rounded(self.ours, 2)}{ends}{theirs}{size}"
         border = " and ".join(rounded(border, 2) for border in self.borders)
-        return f"{said}; border {border}" if border else f"{said}; a published number, recomputed"
+        return f"{said}; border {border}" if border else f"{said}; this number, recomputed"
 
 
 def drawn(findings: list[Finding], *, to: str = "") -> str:

@@ -107,7 +107,7 @@ comparisons = page.parts(
     first,
     "saco_table1_parts",
     caption="The comparisons of both claims: differences of mean SaCo, and natural logarithms of ratios (*log*; the verdict has the ratio "
-    "itself). *Difference (SE)*: ours minus published, in standard errors with the variation between training runs. *On its own*: what the "
+    "itself). *Difference (SE)*: ours minus published, in standard errors over images (each model was trained once). *On its own*: what the "
     "rule says of this comparison alone",
 )
 of_c03 = page.curve(

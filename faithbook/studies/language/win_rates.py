@@ -154,7 +154,7 @@ def in_short(wins: Wins, rates: pd.DataFrame, lengths: Sequence[str]) -> str:
     return (
         "on one small language model, averaged over five methods, the share of random word sets that a method "
         f"beats (*win rate*; chance is 0.50) changes {' and '.join(changes)} when words are replaced by others "
-        f"instead of deleted. For one method the erasure can matter more: the win rate of {label(low.method)} on "
+        f"instead of deleted. For some methods the erasure matters more: the win rate of {label(low.method)} on "
         f"{low.length} texts is {spoken(low, '.2f')} by one erasure (*{ERASURES[low.erasure]}*) and "
         f"{spoken(high, '.2f')} by another (*{ERASURES[high.erasure]}*; n = {low.n}). That is the largest of the "
         f"{len(groups)} gaps (one for each method and length), so part of it is chance."
