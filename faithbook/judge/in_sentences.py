@@ -465,7 +465,7 @@ def _n(one: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}, by order"
 
 
-def source_of_theirs(one: Mapping[str, Any]) -> str:
+def source_of_theirs(one: Mapping[Any, Any]) -> str:
     """Where the number beside ours stands."""
     if one["evidence"] != AUTHORS:
         return "published"
