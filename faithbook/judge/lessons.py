@@ -106,10 +106,9 @@ def decided(when: str, results: Results) -> str:
         line = results.board.loc[name].to_dict()
         word = evidence_levels.display_label(str(line["decision"]), str(line["evidence"]))
         number = in_sentences.number_or_reason(line)
-        size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
-        facts = ", ".join(filter(None, [of_review, str(line["evidence"]), size, _unrelated([line])]))
-        plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+        facts = ", ".join(filter(None, [of_review, _rests_on(line)]))
+        plain = _plain(name)
         link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">{plain[:1].upper()}{plain[1:]}</a>'
         said.append(f"{': '.join(filter(None, [f'{link}: *{word}* ({facts})', number]))}.")
     return " ".join(said)
@@ -146,7 +145,7 @@ def again_on_unseen(when: str) -> str:
     for name, written in judged.items():
         decision, evidence_level = (str(value) for value in again.loc[name, ["decision", "evidence"]])
         if decision not in written:
-            plain = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+            plain = _plain(name)
             word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
             others.append(f"“{plain}” ({word})")
     sizes = sorted({int(float(str(again.loc[name, "n"]))) for name in judged})
@@ -224,16 +223,21 @@ def _of_further(names: list[str], again: pd.DataFrame, results: Results, how: st
     if not names:
         return ""
     same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
-    others = [f"{_in_words(name)} (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
+    others = [f"“{_plain(name)}” (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
     findings = f"{len(names)} further finding{'s' * (len(names) != 1)}"
     begins = f"For {findings} of this study the number of inputs was {how}: {len(same)} got the same decision"
     return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
 
 
-def _in_words(name: str) -> str:
-    """A claim in the words for readers, in quotation marks."""
-    words = (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
-    return f"“{words}”"
+def _plain(name: str) -> str:
+    """A claim in the words for readers, without its full stop."""
+    return (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+
+
+def _rests_on(line: Mapping[Any, Any]) -> str:
+    """Evidence, n and number of unrelated models of a line of the scoreboard."""
+    size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
+    return ", ".join(filter(None, [str(line["evidence"]), size, _unrelated([line])]))
 
 
 def _headlines(number: int) -> str:
@@ -335,8 +339,7 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
         decided = badge(evidence_levels.display_label(results.decision(name), str(verdict["evidence"])))
         page = str(verdict["page"]).removeprefix("executed/")
         words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
-        n = "" if pd.isna(verdict["n"]) else f"n = {int(verdict['n']):,}"
-        facts = ", ".join(filter(None, [str(verdict["evidence"]), n, _unrelated([verdict])]))
+        facts = _rests_on(verdict)
         number = in_sentences.number_or_reason(verdict)
         decides = f"{number} ({facts})" if number else facts
         cells = (f"{words[:1].upper()}{words[1:]}", source(name), decided, decides, f"{{doc}}`../executed/{page}`")

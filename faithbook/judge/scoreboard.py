@@ -135,12 +135,13 @@ def on_unseen_inputs(name: str, verdicts: pd.DataFrame | None = None) -> str:
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    alone, both = _decided_unseen(row), _decided_of_both(row)
-    return f"{alone.removesuffix(')')}; {both})" if both else alone
+    return _decided_unseen(row, _decided_of_both(row))
 
 
-def _decided_unseen(row: Mapping[str, str]) -> str:
-    return f"{display_label(row['decision'], row['evidence'])} ({_n_of(row['n'])})"
+def _decided_unseen(row: Mapping[str, str], remark: str = "") -> str:
+    """The decision of unseen inputs with n, and after it a remark."""
+    facts = "; ".join(filter(None, [_n_of(row["n"]), remark]))
+    return f"{display_label(row['decision'], row['evidence'])} ({facts})"
 
 
 def _decided_of_both(row: Mapping[str, str]) -> str:
@@ -192,9 +193,7 @@ undecided.'
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    decided = _decided_unseen(row)
-    if not is_planned(name):
-        decided = f"{decided.removesuffix(')')}; sized for the headline claims)"
+    decided = _decided_unseen(row, "" if is_planned(name) else "sized for the headline claims")
     said = [f"On unseen inputs, after the rules were frozen: {decided}."]
     if row["parts"] not in ("", "1"):
         verb = "holds" if row["passed"] == "1" else "hold"
