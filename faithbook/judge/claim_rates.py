@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,8 +58,7 @@ class Asked:
 
 # ------------------------------------------------------------------------------------------------- what pages compare
 def asked_on(page: str) -> list[Asked]:
-    """What a page compares for its claims, on the values that the book shows. A statement that lacks values is left
-    out."""
+    """What a page compares for its claims, on the values that the book shows."""
     claims: dict[str, Claim] = {}
 
     class Listening(Page):
@@ -72,16 +70,18 @@ def asked_on(page: str) -> list[Asked]:
 
     names: dict[str, Any] = {"__name__": "__main__", "profile": "laptop", "values": "reference"}
     for statement in freeze.measured_in(page):
-        if _given(statement):
+        if _sets_parameter(statement):
             continue
-        with contextlib.suppress(Exception):
-            exec(compile(ast.Module([statement], []), page, "exec"), names)
+        exec(compile(ast.Module([statement], []), page, "exec"), names)
         if isinstance(shown := names.get("page"), Page) and not isinstance(shown, Listening):
             shown.__class__ = Listening
-    return [one for name, claim in claims.items() for one in _asked(analysis_plan.rule(name), name, claim)]
+    compared: list[Asked] = []
+    for name, claim in claims.items():
+        compared += _asked(analysis_plan.rule(name), name, claim)
+    return compared
 
 
-def _given(statement: ast.stmt) -> bool:
+def _sets_parameter(statement: ast.stmt) -> bool:
     """Whether it sets a parameter of the page, whose value is given here."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(isinstance(target, ast.Name) and target.id in ("profile", "values") for target in targets)
