@@ -70,6 +70,12 @@ def compared(verdicts: dict[str, str], n: int = 40) -> pd.DataFrame:
             40,
             "With these 40 texts both methods are better than random: lime on 2 and saliency on 1 of 2 metrics.",
         ),
+        ({"lime": "++", "b": "++"}, 40, "With these 40 texts both methods are better than random on both metrics."),
+        (
+            {"a": "+++", "b": "+++", "c": "+++"},
+            9,
+            "With these 9 texts all 3 methods are better than random on all 3 metrics.",
+        ),
         (
             {"a": "+", "b": "+", "c": "+"},
             40,

@@ -47,6 +47,18 @@ def evidence_of_claim(name: str, evidence: str, have: Collection[str]) -> str:
     return evidence
 
 
+def evidence_in_words(name: str, evidence: str) -> str:
+    """What a verdict rests on, as it reads beside a claim: one of a preprint, which our models cannot replicate, is
+    judged like a question of our own and is not ours.
+
+    >>> evidence_in_words("lm_q1", OUR_QUESTION), evidence_in_words("lm_ice_c01", OUR_QUESTION)
+    ('our own question', 'claim of a preprint, judged like our own questions')
+    """
+    if published.column("source")[name] == published.PREPRINT:
+        return "claim of a preprint, judged like our own questions"
+    return evidence
+
+
 def unrelated(page: str) -> int | None:
     """How many models behind a page's claims share no encoder: an encoder and its first six layers, or three trainings
     of one, are one model. None for a page without models."""

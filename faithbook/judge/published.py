@@ -18,6 +18,8 @@ from faithlib.errors import unknown
 OUR_OWN = "this_book"
 REVIEW = "review_of_edin_2025"
 """The page through which this book first knew a paper; what only this page says counts apart from the paper."""
+PREPRINT = "preprint"
+"""The source of a claim that a preprint makes and we judge like a question of our own."""
 KINDS = ("table", "figure", "claim", "question")
 
 

@@ -23,14 +23,14 @@ from IPython.display import Markdown, display
 
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
-from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard
+from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard, wording
 from faithbook.judge.banner import banner, numbers_of
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
 from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
-from faithbook.show.labels import inputs_of, kinds_in_words, label
+from faithbook.show.labels import inputs_of, label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
@@ -153,7 +153,7 @@ class Page:
             sizes = _sizes(of_source)
             if datasets is not None:
                 sizes = _of_these(sizes, datasets)
-            inputs = "; ".join(f"{_in_words(counted, standing)} ({evidence})" for evidence, counted in sizes.items())
+            inputs = "; ".join(_used(_in_words(counted, standing), evidence) for evidence, counted in sizes.items())
             notebooks = ", ".join(dict.fromkeys(f"`{measured.notebook}`" for measured in of_source))
             run = "the committed full run" if source == REFERENCE else f"{source} of {notebooks}"
             sources.append(f"{inputs}; from {run}")
@@ -233,7 +233,7 @@ class Page:
         besides: dict[str, list[str]] = {}
         for name, verdict in tested.items():
             told = self._told(verdict)
-            evidence = f" ({verdict.evidence})"
+            evidence = f" ({materials.evidence_in_words(name, verdict.evidence)})"
             if verdict.decision in (evidence_levels.NOT_TESTED, evidence_levels.NOTHING):
                 evidence = ""  # where nothing was judged nothing rests on evidence
             words = self._claims.get(name, "").rstrip(".")
@@ -422,7 +422,7 @@ class Page:
         wide = pd.DataFrame(
             {
                 "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
-                "comparison": [kinds_in_words(str(part)) for part in frame["part"]],
+                "comparison": [wording.comparison(str(part)) for part in frame["part"]],
                 "ours": [tables.of_size(float(x)) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "published": [tables.of_size(float(x)) for x in frame["published"]],
@@ -473,7 +473,7 @@ class Page:
         titles = {verdict.id: verdict.id.rpartition("_")[2] for verdict in chosen}
         if self.judges:
             titles = {verdict.id: f"{titles[verdict.id]}: {verdict.word}" for verdict in chosen}
-        rows = rows.assign(part=rows["part"].map(kinds_in_words))
+        rows = rows.assign(part=rows["part"].map(wording.comparison))
         of_rules = {verdict.id: verdict.rule.lines for verdict in chosen}
         fig = plots.claims_plot(rows, titles, lines=of_rules | dict(lines or {}))
         return self.figure(fig, name, alt=plots.claims_in_words(rows, titles), caption=caption)
@@ -612,6 +612,17 @@ def _of_these(sizes: Mapping[str, Mapping[str, int]], datasets: Collection[str])
         if of_level:
             chosen[level] = of_level
     return chosen
+
+
+def _used(inputs: str, evidence: str) -> str:
+    """Inputs in a sentence, with whose data and models they are; behind a question of our own all of it is our choice.
+
+    >>> _used("60 photographs", evidence_levels.DATA), _used("60 photographs", evidence_levels.OUR_QUESTION)
+    ("60 photographs (paper's data, our models)", '60 photographs')
+    """
+    if evidence == evidence_levels.OUR_QUESTION:
+        return inputs
+    return f"{inputs} ({evidence})"
 
 
 def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:

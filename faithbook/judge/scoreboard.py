@@ -186,8 +186,8 @@ def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
     >>> unseen_in_sentences("a", pd.DataFrame([row]).set_index("id", drop=False))
     'On unseen inputs, after the rules were frozen: mixed (n = 64; sized for the headline claims). 1 of 2 comparisons \
-holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs of the main run this model alone gives: \
-undecided.'
+holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs of the main run, with the one model that \
+was measured on unseen inputs: undecided.'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
@@ -205,7 +205,8 @@ undecided.'
         said.append(f"The one that decides: {decides}.")
     if row["before"]:
         said.append(
-            f"On the inputs of the main run this model alone gives: {display_label(row['before'], row['evidence'])}."
+            "On the inputs of the main run, with the one model that was measured on unseen inputs: "
+            f"{display_label(row['before'], row['evidence'])}."
         )
     if both := _decided_of_both(row):
         value = _value_of_both(name, row)

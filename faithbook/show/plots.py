@@ -7,6 +7,7 @@ published value), and columns that say where it belongs: its row or its place al
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ LOOKS = {"published": (PUBLISHED, "D"), "ours": (OURS, "o")}
 """Colour and marker of series that look the same in every figure."""
 _MOST_SPOKEN = 30
 """Points that an alternative text names one by one; of more it names the lowest and the highest of each series."""
+_LONGEST_NAME = 60
+"""Letters in a line of a comparison's name beside its place."""
 _SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high"]
 """What has to be seen whole in a plot of claims."""
 
@@ -237,7 +240,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
             hover.say_rows(ax, part["published"], places, "published")
         for place, away in zip(places, part["away"], strict=True):
             ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
-        ax.set_yticks(places, part["part"])
+        ax.set_yticks(places, [textwrap.fill(name, _LONGEST_NAME) for name in part["part"]])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ends = np.append(part[_SPANNED].to_numpy(float), marks)
         low, high = np.nanmin(ends), np.nanmax(ends)

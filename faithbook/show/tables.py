@@ -158,7 +158,7 @@ def folded(text: str, rows: int, caption: str) -> str:
     """A table's text, in a box that opens where it has more than 20 rows; the box says what its caption says first."""
     if rows <= MOST_ROWS:
         return text
-    about = re.split(r"[;:(]|, ", caption, maxsplit=1)[0].strip().rstrip(".")
+    about = re.split(r"[;:(]|, |\. ", caption, maxsplit=1)[0].strip().rstrip(".")
     return f"::::{{admonition}} {about}: all {rows} rows\n:class: dropdown note\n\n{text}\n::::"
 
 

@@ -96,6 +96,8 @@ def _best(better: Mapping[str, int], others: Sequence[str], metrics: Sequence[st
         who = f"all {len(others)} methods"
     if one_metric:
         return f"{who} are better than random on {where}: {_joined(list(better))}"
+    if len(better) == len(others) and set(better.values()) == {len(metrics)}:
+        return f"{who} are better than random on {'both metrics' if len(metrics) == 2 else f'all {where}'}"
     listed = _joined([f"{name} on {count}" for name, count in better.items()])
     return f"{who} are better than random: {listed} of {where}"
 

@@ -84,10 +84,11 @@ details("The win rates in numbers", listing) if available else None
 # %% [markdown]
 # ## The claims
 #
-# The claims are about seven language models; we test them on one small model, so *holds* means: here. The first claim is tested on the
-# short texts, each erasure against deletion, so the largest gap of all (above, on long texts) is not among its comparisons. A
-# *configuration* is a method with an erasure and a length. *Plausibility* is how highly a method scores the words that people marked (average precision,
-# {ref}`defined here <map>`). It is known for the long texts, and its rank correlation with the win rate is over the five methods of one text.
+# The claims are about seven language models. We test them on one small model, and *holds* means that they hold for it. The first claim
+# is tested on the short texts, each erasure against deletion, so the largest gap of all (above, on long texts) is not among its
+# comparisons. A *configuration* is a method with an erasure and a length. *Plausibility* is how highly a method scores the words that
+# people marked (average precision, {ref}`defined here <map>`). It is known for the long texts, and its rank correlation with the win rate
+# is over the five methods of one text.
 
 # %%
 claims = {name: {} for name in ("lm_ice_c01", "lm_ice_c02", "lm_ice_c03", "lm_ice_c04")}  # without values not testable

@@ -49,7 +49,8 @@ page.in_short(lambda: edin_own_models.rankings_in_short(models))
 #   may miss the best and the worst order, so the true range can be wider and NAOPC of long texts be off
 #   ({ref}`by how much <naopc-exact>`).
 # - **Data sets.** *BBC news* (*bbc* in the files to download) has news articles and stands for the paper's IMDB; *film reviews* (*movie*)
-#   has sentences of reviews and stands for its SST-2; SST-2 itself (*sst*) is the third. A news article can give a short and a long text.
+#   has sentences of reviews and stands for its SST-2; SST-2 itself (*SST* above, *sst* in the files) is the third. A news article can
+#   give a short and a long text.
 
 # %% [markdown]
 # ## Bounds of each model
@@ -151,8 +152,7 @@ page.verdicts(tested)
 page.plot(
     tested,
     "naopc_adversarial",
-    caption="The two parts of the claim, with 95 % intervals; it needs both to be above zero. *Standard minus it*: the standard "
-    "model minus the adversarially trained one.",
+    caption="The two parts of the claim, with 95 % intervals; it needs both to be above zero.",
 )
 
 # %%
@@ -179,7 +179,7 @@ page.figure(
     "naopc_methods_plot",
     alt=f"{alt} Random scores get a mean NAOPC of {chance:.2f}.",
     caption="The same explanations before (AOPC) and after normalising (NAOPC), MoRF, mean over data sets and over short and long texts, "
-    f"with 95 % intervals; {n_texts(scores)} in the smallest cell of a mean.",
+    f"with 95 % intervals; {n_texts(scores)}, those of the smallest set that a mean is over.",
     data=scores,
 )
 

@@ -44,8 +44,8 @@ Markdown(advice.best_of_all_kinds(lowest))
 #   its 95 % interval. *Safe*: this interval is above 0.50. *Model calls*: forward passes for one explanation of 20 features,
 #   without that of the whole input. Those of SaCo are of SaCo, AUC and LOdds together, which one run computes; SaCo alone needs one
 #   for each group ({ref}`all prices <metric-table>`).
-# - The numbers are from {doc}`safe_map`: 395 hand-built models, fixed before anything ran, each of which misreads erased inputs in one
-#   known way. The row on several models is from {doc}`safe_models`, which has no rank correlations. {doc}`../foundations/metrics` defines the
+# - The numbers are from {doc}`safe_map`: 395 hand-built models, fixed before anything ran. Each misreads erased inputs in one known way,
+#   or never. The row on several models is from {doc}`safe_models`, which has no rank correlations. {doc}`../foundations/metrics` defines the
 #   metrics.
 #
 # **Limits.** The models are hand-built, with at most six features that matter; {doc}`safe_trained` has a few trained ones. For *photographs*
@@ -86,7 +86,7 @@ Markdown(advice.best_of_all_kinds(lowest))
 # ```
 #
 # ```text
-# With these 6 texts both methods are better than random: occlusion on 2 and lime on 2 of 2 metrics.
+# With these 6 texts both methods are better than random on both metrics.
 #
 #                             n     occlusion          lime        random
 # comprehensiveness_eraser ↑  6  0.34 ± 0.12*  0.34 ± 0.12*  -0.02 ± 0.13
@@ -106,18 +106,20 @@ Markdown(advice.cost_of_srg(table))
 #
 # The table above rests on hand-built models. This one has models that were trained on planted features
 # ({doc}`together_planted_truth`). One of them, the *misled model*, was trained to err once more than a third of the features are erased.
-# Four questions have an answer for each metric: *yes* and *no* are decisions at the 5 % level, anything else is *unsure*, as is
-# anything with fewer than ten independent inputs.
+# Four questions have an answer for each metric. *Clearly* means at the 5 % level; what is neither *yes* nor *no*, or has fewer than ten
+# independent inputs, is *unsure*.
 #
-# 1. **Separates.** Does it prefer explanations of real methods to random scores?
-# 2. **Without mean importance.** Does it do so when both explanations have the same mean importance? Metrics that use only the
-#    order of features pass by construction. SaCo was not tested.
-# 3. **Prefers the truth.** On a model with a planted explanation, does it prefer the truth to a shuffled copy?
-# 4. **Not worse after misleading.** Does it follow the truth on the misled model as well as on the model trained as usual?
+# 1. **Separates.** Does it prefer explanations of real methods to random scores? *Yes*: clearly more often than in half of the cases;
+#    *no*: clearly less often. A tie counts half.
+# 2. **Without mean importance.** Does it do so when both explanations have the same mean importance? *Yes* and *no* as before. Metrics
+#    that use only the order of features pass by construction. SaCo was not tested.
+# 3. **Prefers the truth.** On a model with a planted explanation, does it prefer the truth to a shuffled copy? *Yes* and *no* as before.
+# 4. **Not worse after misleading.** Does it follow the truth on the misled model as well as on the model trained as usual? *No*: its rank
+#    correlation with the truth is clearly lower there, by however little; else *yes* if it is clearly less than 0.1 lower.
 #
 # Two columns have the rank correlation with the truth on these two models. *Inputs to separate* is how many inputs separate real
-# explanations from random scores. *Model calls* are those of these texts and images, which have other numbers of features than the
-# models of the first table. {doc}`together_planted_truth` has the intervals.
+# explanations from random scores with a power of 80 %. *Model calls* are those of these texts and images, which have other numbers of
+# features than the models of the first table. {doc}`together_planted_truth` has the intervals.
 
 # %%
 page.listing(
@@ -125,7 +127,7 @@ page.listing(
     "together_advice",
     digits=2,
     caption="Metrics on trained models: four answers, rank correlation with the truth on the usual model (*tracks the truth*) and on the misled "
-    "one, and price; n: inputs of the answer with the fewest",
+    "one, inputs needed, and price; n: inputs of the answer with the fewest",
     wide=advice.planted_in_words(table),
 )
 
@@ -135,8 +137,9 @@ Markdown(advice.on_photographs(table))
 # %% [markdown]
 # **Why are the numbers higher than in the first table?** These are of one kind of misreading and one training run; the first table has the
 # lowest over all kinds. And the trained model misreads fewer erased copies than the hand-built ones, which err on every copy that has lost
-# more than a third. Sufficiency uses only such copies. So it cannot order explanations on these hand-built models (0.00), but it can on the
-# trained one. SRG was not measured in the runs behind this table; {doc}`together_planted_truth` has it for the same models.
+# more than a third. Sufficiency keeps at most half of the features, so it uses only such copies: it cannot order explanations on these
+# hand-built models (0.00), but it can on the trained one. SRG was not measured in the runs behind this table;
+# {doc}`together_planted_truth` has it for the same models.
 
 # %% tags=["remove-input"]
 Markdown(advice.why_not_n_auc(load("truth_tracked", profile), lowest))

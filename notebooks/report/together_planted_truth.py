@@ -103,13 +103,13 @@ Markdown(planted_truth.misled_models(reasons))
 # %%
 listed(to_rungs, CELL).to_csv(page.run.path("together_preferred.csv"), index=False)
 fig, alt = planted_truth.truth_map(preferred)
-erased = " and ".join(f"{erasure} ({modality})" for modality, erasure in main.items())
+erased = " and ".join(f"`{erasure}` ({questions.KINDS[modality]})" for modality, erasure in main.items())
 page.figure(
     fig,
     "together_truth_map",
     alt=alt,
-    caption=f"Share of inputs on which each metric (row) prefers the truth to itself with all scores shuffled, on each model (column); 1 is "
-    f"best, 0.50 chance. Features are erased by {erased}; {inputs_of(preferred)} per cell",
+    caption="Share of inputs on which each metric (row) prefers the truth to the truth with all scores shuffled, on each model (column); "
+    f"1 is best, 0.50 chance. Features are erased by {erased}; {inputs_of(preferred)} per cell",
 )
 
 # %% [markdown]
@@ -124,7 +124,7 @@ page.listing(
     ways,
     "together_by_erasure",
     digits=2,
-    caption="Share of inputs on which the truth is preferred to itself shuffled, mean over metrics, with 95 % interval; n: inputs of the metric "
+    caption="Share of inputs on which the truth is preferred to the truth shuffled, mean over metrics, with 95 % interval; n: inputs of the metric "
     "with the fewest",
     wide=planted_truth.ways_in_words(ways),
 )
@@ -199,7 +199,8 @@ page.figure(
     "together_lost_plot",
     alt=alt,
     caption="Rank correlation with the truth that is lost on the misled model (`trained` minus `misled by erasure`), with 95 % intervals, by the "
-    "order in which a metric erases. Right of zero: it follows the truth less; the box below has n.",
+    "order in which a metric erases. Right of zero: it follows the truth less. "
+    f"{inputs_of(planted_truth.losses(lost))}",
 )
 
 # %%

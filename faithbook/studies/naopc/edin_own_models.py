@@ -421,8 +421,9 @@ def below_random(scores: pd.DataFrame) -> str:
         clauses.append(
             f"{label(method)} on {label(model)} ({row['estimate']:.2f} against {random[model]:.2f}, n = {row['n']})"
         )
+    lower = "This method has" if len(below) == 1 else "These methods have"
     return (
-        f"These have a lower mean NAOPC than random scores on the same model: {'; '.join(clauses)}. The words that "
+        f"{lower} a lower mean NAOPC than random scores on the same model: {'; '.join(clauses)}. The words that "
         "such a method calls most important lower the probability less than random words do. Why, we do not know."
     )
 
@@ -466,9 +467,10 @@ def conventions_in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def conventions_in_short(table: pd.DataFrame) -> str:
     """How far both conventions rank methods alike, from a table of `sufficiency_conventions`."""
+    nearly = "Nearly: " if table["tau"].mean() > 0.8 else ""
     return (
-        f"Kendall's tau between the two rankings of methods (1: the same) is {table['tau'].mean():.2f} on average over "
-        f"data sets, lengths and models, from {table['tau'].min():.2f} to {table['tau'].max():.2f} "
+        f"{nearly}Kendall's tau between the two rankings of methods (1: the same) is {table['tau'].mean():.2f} on "
+        f"average over data sets, lengths and models, from {table['tau'].min():.2f} to {table['tau'].max():.2f} "
         f"({n_by_length(table)})."
     )
 
@@ -516,8 +518,8 @@ def published_width(table: pd.DataFrame, range_of_bounds: float) -> str:
         return ""
     row = of_width.iloc[0]
     return (
-        f"The authors' search at the width that they use ({row.search}) misses the upper bound by "
-        f"{row.upper_error:.3f} and the lower bound by {row.lower_error:.3f} on average. The mean range between the "
+        f"The authors' search at the width that they use (*{row.search}* in the table) misses the upper bound by "
+        f"{row.upper_error:.4f} and the lower bound by {row.lower_error:.4f} on average. The mean range between the "
         f"bounds is {range_of_bounds:.2f}."
     )
 

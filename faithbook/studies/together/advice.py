@@ -17,6 +17,8 @@ DECIDING = QUESTIONS[:3]
 that tracks the truth best and loses a little, and for one that tracks it badly and gains: the level after misleading
 counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
+MODELS = ("trained", "misled by erasure")
+"""The trained models whose rank correlations the page shows: as usual, and misled."""
 PASSES = "model calls per input"
 """The column of a metric's price: forward passes of the model for one explanation of one input."""
 WHOLE = 1
@@ -53,7 +55,7 @@ def advice(
     keys = ["modality", "metric"]
     asked = telling[telling.metric.isin(known.asking)].set_index(keys)
     modality, metric = (asked.index.get_level_values(name) for name in keys)
-    usual, fooled = right[right.model == "trained"].set_index(keys), lost.set_index(keys)
+    usual, fooled = right[right.model == MODELS[0]].set_index(keys), lost.set_index(keys)
     controls = amounts[amounts.against.isin([ITSELF, RANKS]) & amounts.metric.isin(known.amounts)].groupby(keys)
     freed = controls.agg(answer=("answer", _of_all), n=("n", "min")).reindex(asked.index)
     without = np.select([metric.isin(UNCONTROLLED), metric.isin(known.amounts)], [NOT_ASKED, UNSURE], YES)
@@ -65,7 +67,7 @@ def advice(
     tracked = follows.set_index([*keys, "model"]).estimate.unstack("model").reindex(asked.index)
     table = pd.DataFrame(dict(zip(QUESTIONS, answers, strict=True)))
     table["n"] = pd.concat(sizes, axis=1).min(axis=1).astype(int)
-    for name, model in ((TRACKS, "trained"), (MISLED, "misled by erasure")):
+    for name, model in zip((TRACKS, MISLED), MODELS, strict=True):
         table[name] = tracked.get(model, pd.Series(np.nan, asked.index))
     table[WORSE] = table[[TRACKS, MISLED]].min(axis=1, skipna=False)
     table = table.join(without_whole(asked)[["inputs needed", PASSES]]).reset_index()
@@ -161,16 +163,16 @@ def on_photographs(table: pd.DataFrame) -> str:
 
 
 def why_not_n_auc(follows: pd.DataFrame, lowest: pd.DataFrame) -> str:
-    """Why N-AUC is not recommended, although it follows the truth best on the trained models: `follows` has its rank
-    correlations there, `lowest` its lowest over all kinds of misreading."""
-    tracked = follows[follows.metric == "n_auc"].estimate
+    """Why N-AUC is not recommended, although it follows the truth best on the trained models of the page: `follows` has
+    its rank correlations there, `lowest` its lowest over all kinds of misreading."""
+    tracked = follows[(follows.metric == "n_auc") & follows.model.isin(MODELS)].estimate
     worst, srg = (lowest[lowest.metric == metric].iloc[0] for metric in ("n_auc", "srg"))
     return (
         f"**Why not N-AUC?** Its rank correlation with the truth is {rounded(tracked.min(), 2)} to "
-        f"{rounded(tracked.max(), 2)} on the trained models, because it uses only copies of which at most a fifth is "
-        "erased, and this model errs from a third on. Where a model errs on other copies this does not help: its "
-        f"lowest value over all kinds of misreading of {{doc}}`safe_map` is {_with_ends(worst)}, that of SRG over the "
-        f"same kinds {_with_ends(srg)}."
+        f"{rounded(tracked.max(), 2)} in this table, because it uses only copies of which at most a fifth is erased, "
+        "and the misled model errs once more than a third is. A model that errs on lightly erased copies misleads it: "
+        f"its lowest value over all kinds of misreading of {{doc}}`safe_map` is {_with_ends(worst)}, that of SRG over "
+        f"the same kinds {_with_ends(srg)}."
     )
 
 

@@ -207,7 +207,7 @@ def model_by_model(table: pd.DataFrame, name: str) -> pd.DataFrame:
 def losses_in_words(table: pd.DataFrame) -> pd.DataFrame:
     """What each metric loses on texts and on images, one row per metric, the largest loss first."""
     ordered = table.assign(kind=table.modality.map(KINDS)).sort_values("estimate", ascending=False)
-    wide = in_words(ordered, ["metric"], "kind", ".2f")
+    wide = in_words(ordered, ["metric"], "kind", ".3f")  # of two digits an end of 0.00 is on no side of zero
     heads = []
     for kind in KINDS.values():
         part = ordered[ordered.kind == kind]
@@ -368,7 +368,8 @@ def why_not_the_best(srg: pd.DataFrame) -> str:
     if not best:
         return ""
     return (
-        f"{label('n_auc')} follows the truth best in {best} of {len(srg)} rows. It is not the recommendation, because "
-        "these are models of one kind of misreading, and over all kinds its lowest value is below that of SRG: "
-        "{doc}`together_advice` has the numbers (*Why not N-AUC?*)."
+        f"{label('n_auc')} follows the truth best in {best} of {len(srg)} rows. We still recommend SRG. The models of "
+        "this page misread erased inputs in one way at most: once more than a third is erased. A model of yours may "
+        "misread them in another way. On hand-built models with other ways, N-AUC follows the truth worse than SRG "
+        "in its worst case: {doc}`together_advice` has the numbers (*Why not N-AUC?*)."
     )
