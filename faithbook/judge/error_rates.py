@@ -10,6 +10,7 @@ from faithbook.judge.analysis_plan import OF_PARTS, plan
 from faithbook.judge.published import column
 from faithbook.paths import root
 from faithbook.stats.calibrate import COVERED, PROMISE, kept
+from faithbook.stats.evidence_levels import display_label
 from faithbook.stats.inference import wilson
 from faithbook.stats.verdict import Verdict
 
@@ -56,7 +57,7 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
     """By claim the rates of either wrong answer of its rule, and whether one is beyond the promise: with its own values
     where Student's t judges it (`claim_rates`), else with those most like them, by the test that its plan names.
 
-    `board`: id, n and decision of claims.
+    `board`: id, n, decision and evidence of claims.
     """
     facts, words = board.set_index("id"), column("claim")
     rows = []
@@ -66,6 +67,7 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
             "id": name,
             "claim": words[name].rstrip(".") + (f": {statement}" if statement else ""),
             "decision": facts.loc[name, "decision"],
+            "evidence": facts.loc[name, "evidence"],
             "values like": f"its own ({TESTS['t']})",
             "comparisons": f"{of_rule['needed']} of {of_rule['parts']} have to hold",
             "clusters": of_rule["clusters"],
@@ -74,13 +76,15 @@ def of_claims(rates: pd.DataFrame, board: pd.DataFrame) -> pd.DataFrame:
         row |= {wrong: of_rule[side] for wrong, side in sides.items()}
         rows.append(row | {BEYOND: [wrong for wrong, side in sides.items() if not of_rule[f"{side} kept"]]})
     numbers = pd.to_numeric(facts["n"])
-    rows += [_of_shares(name, rates, str(facts.loc[name, "decision"]), int(numbers[name])) for name in ABOUT]
+    for name in ABOUT:
+        judged = {"decision": facts.loc[name, "decision"], "evidence": facts.loc[name, "evidence"]}
+        rows.append(_of_shares(name, rates, judged, int(numbers[name])))
     return pd.DataFrame(rows)
 
 
-def _of_shares(name: str, rates: pd.DataFrame, decision: str, n: int) -> dict[str, object]:
+def _of_shares(name: str, rates: pd.DataFrame, judged: Mapping[str, object], n: int) -> dict[str, object]:
     """The row of a claim about shares: the higher rate of the two shapes, with the largest simulated number of clusters
-    that is not above its n."""
+    that is not above its n. `judged`: its decision and evidence."""
     test = plan()[name].test
     one_share = rates[(rates["test"] == test) & (rates["rule"] == "direction, all") & (rates["parts"] == 1)]
     simulated = one_share[one_share["shape"].isin(ABOUT[name])]
@@ -89,7 +93,7 @@ def _of_shares(name: str, rates: pd.DataFrame, decision: str, n: int) -> dict[st
     row: dict[str, object] = {
         "id": name,
         "claim": column("claim")[name].rstrip("."),
-        "decision": decision,
+        **judged,
         "values like": f"{' and '.join(ABOUT[name])} ({TESTS[test]})",
         "comparisons": "each by itself",
         "clusters": max(sizes),
@@ -105,7 +109,13 @@ def _of_shares(name: str, rates: pd.DataFrame, decision: str, n: int) -> dict[st
 def claims_in_words(claims: pd.DataFrame) -> pd.DataFrame:
     """The table of `of_claims` for readers."""
     beyond = [" and ".join(answers) or "no" for answers in claims[BEYOND]]
-    return claims.assign(**{BEYOND: beyond})
+    return claims.assign(**{BEYOND: beyond, "decision": _as_they_read(claims)}).drop(columns="evidence")
+
+
+def _as_they_read(claims: pd.DataFrame) -> list[str]:
+    """The decisions on claims as they read on their evidence."""
+    pairs = zip(claims["decision"], claims["evidence"], strict=True)
+    return [display_label(str(decision), str(evidence)) for decision, evidence in pairs]
 
 
 def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -119,7 +129,7 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
     with_few = [shape for shape in broken if shape not in with_many]
     never = [shape for shape in dict.fromkeys(errors["shape"]) if shape not in broken]
     too_often = claims[[f"wrongly {row['decision']}" in row[BEYOND] for row in claims.to_dict("records")]]
-    names = [f"{row['id']} ({row['decision']})" for row in too_often.to_dict("records")]
+    names = [f"{name} ({word})" for name, word in zip(too_often["id"], _as_they_read(too_often), strict=True)]
     without = len(of_parts() - set(claims["id"]))
     lacking = f" Of {without} more the pages of this profile have no values." if without else ""
     return "".join(
@@ -127,9 +137,9 @@ def in_sentences(rates: pd.DataFrame, claims: pd.DataFrame) -> str:
             "About one mean Student's t errs more often than promised, even with 60 or 200 clusters, for ",
             f"{_listed(with_many)}; with fewer, or 200 beside 12, for {_listed(with_few)}; nowhere for ",
             f"{_listed(never)}.\n\n",
-            f"The second table has the {claims['id'].nunique()} findings whose rule compares means, each with its own ",
-            "values, number of inputs and rule. A decision on the side that errs too often is to be read with that ",
-            "rate, and its claim says so on its page and on the scoreboard: ",
+            f"The second table below has the {claims['id'].nunique()} findings whose rule compares means, each with ",
+            "its own values, number of inputs and rule. A decision on the side that errs too often is to be read with ",
+            "that rate, and its claim says so on its page and on the scoreboard: ",
             f"{_listed(list(dict.fromkeys(names)))}.{lacking}",
         ]
     )

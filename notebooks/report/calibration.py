@@ -33,8 +33,8 @@ def in_short():
     """The result of this page in a sentence."""
     return (
         f"Of {len(errors):,} simulated rates of error {int(errors.kept.sum()):,} keep the promise of 2.5 in 100: their 95 % Monte "
-        f"Carlo interval does not lie beyond it. {len(rates):,} rates were measured, each in {rates.worlds.min():,} to "
-        f"{rates.worlds.max():,} worlds."
+        f"Carlo interval does not lie beyond it. Each rate is of {rates.worlds.min():,} to {rates.worlds.max():,} simulated worlds; "
+        f"{len(rates) - len(errors):,} further rates say how often the 95 % interval holds the truth."
     )
 
 
@@ -151,7 +151,8 @@ page.listing(
     "calibration_claims",
     caption="How often the rule of each claim errs with values of its own shape, number and dependence. Wrongly reproduced: as many "
     "comparisons as may fail lie exactly at the threshold, all others far above; wrongly not reproduced: as many as have to hold lie "
-    "exactly at it, all others far below. *Clusters*: of the smallest data set",
+    "exactly at it, all others far below; what *holds* or *replicates on our models* counts as reproduced here. *Clusters*: of the "
+    "smallest data set",
 )
 
 # %% [markdown]

@@ -47,6 +47,21 @@ page.in_short(lambda: map_tables.in_short(table, lowest, chosen, **sizes))
 # errs on some erased copies; the map says how well each metric still orders ten explanations of one input by how true they are.
 # Conditions, outcomes and the rule of choice were declared before anything ran (`data/safe_plan.toml`,
 # `data/safe_conditions.csv`). A feature that a model errs on may be seen as a part of the truth; this is looked at below.
+# {doc}`../foundations/metrics` defines the metrics, and {doc}`the library's reference <../api/metrics>` two areas under the falling output,
+# RISE (deletion) and MAS. A condition is one choice of each of these:
+#
+# - **When the model errs** (the columns of the map): *never*; on copies with *up to 20 %*, *20 to 50 %*, *over 50 %* or *over 33 %* of the
+#   features erased; when *one other feature gone* is true, that is, one certain feature outside the truth is erased; on a fixed random
+#   *10 %* or *33 %* of all erased copies.
+# - **What it then answers**: the class (an error *toward* it), another class (*away* from it), or a third class.
+# - **The truth**: one feature (*single*), or two to six that add up (*additive*), that are all needed (*and*), or of which any one is enough
+#   (*or*); or two groups either of which is enough (*redundant*).
+# - **Erasing** a feature: *clean* leaves nothing of it; *leaky* leaves four tenths of its evidence; when it *drifts away* or *drifts toward*,
+#   what takes its place is evidence against or for the class.
+# - **The length**: 6, 12, 20 or 40 features.
+#
+# A *block* has all conditions of one truth at one length under one way of erasing. Of the model seeds one half chooses a metric, and the
+# other half reports how it does.
 #
 # ## The map
 
@@ -156,7 +171,7 @@ page.listing(summary, "safe_summary", caption=caption, wide=map_tables.with_pric
 # ## The misled model of *All together* is one case of the grid
 #
 # {doc}`together_planted_truth` has a model that errs once more than a third of the features are erased, with one or two trigger words, any
-# of which is enough. Here this is a block of its own: twelve words, clean erasure.
+# of which is enough. Here this is a block of its own: two trigger words among twelve, clean erasure.
 
 # %%
 one_row = map_tables.in_last_block(report, wide, table)

@@ -41,8 +41,8 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 # - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first {cite:p}`bluecher_2024`, 0 for a random order.
 # - **NSRG**: SRG over the range of the limits.
 #
-# Of *the truth* a score over the limits is 1 wherever the truth reaches them, so that the first column favours such scores by
-# construction. The other two columns are the test.
+# For the explainer *truth*, a score that is divided by the range of the limits is 1 wherever the truth reaches them. So the first column
+# of the table favours such scores by construction, and the other two columns are the test.
 #
 # ## Closed-form models
 #
@@ -70,7 +70,7 @@ page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 # %% [markdown]
 # ## Six released models
 #
-# Edin et al. {cite:p}`edin_2025` released what six models answer to every set of words of short SST-2 and Yelp sentences, and
+# {cite:t}`edin_2025` released what six models answer to every set of words of short SST-2 and Yelp sentences, and
 # attributions. Of these only *random* is known to be equally good on all six, and a score that may be compared gives it the same
 # mean on each.
 
@@ -85,11 +85,13 @@ page.listing(
 
 # %% [markdown]
 # The other released attributions may be better on one model than on another, so that their differences say nothing against a
-# score. The table has them for whoever wants to see what changes.
+# score. The table has them for comparison.
 
 # %%
 caption = "Lowest and highest mean over the six models, by attribution and score"
-page.listing(compared_tables.ranges_of(released.frame), "safe_models_methods", caption=caption)
+ranges = compared_tables.ranges_of(released.frame)
+ranges["metric"] = ranges["metric"].map(compared_tables.SCORES)
+page.listing(ranges, "safe_models_methods", caption=caption)
 
 # %% tags=["remove-input"]
 page.run.save(compared_tables.quotable(apart), "quotable")

@@ -37,8 +37,7 @@ page.in_short(lambda: trained_tables.in_short(safety, models, main))
 # classifiers with planted cells ({doc}`together_planted_truth`), taught to answer one label for copies of which a certain amount is
 # erased. Where that label is one of the two classes, the error goes toward the class for inputs of that class and away from it for the
 # others; where it is *neither*, it goes to a third class. Explanations are graded as in the grid, for a truth any member of which is
-# enough. Safety is what it is in the grid: the lowest mean over the kinds of error, each the mean over its models. *Vision* in the
-# tables: small images.
+# enough. Safety is what it is in the grid: the lowest mean over the kinds of error, each the mean over its models.
 #
 # ## Which models
 

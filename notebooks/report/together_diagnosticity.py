@@ -154,7 +154,7 @@ control = listed(controlled, AGAINST).assign(answer=[answer(share.ours, 0.5) for
 page.run.save(control, "amounts_controlled")
 caption = (
     "How often a soft metric prefers a real attribution, mean over methods and over the inputs of all data sets, with 95 % interval over n "
-    "inputs, by what it is compared with; a tie counts half, chance is one half"
+    "inputs, by what it is compared with; a tie counts half. *Answer*: is the share clearly above one half (*no*: clearly below)?"
 )
 page.listing(control, "together_density", digits=2, caption=caption)
 
@@ -166,8 +166,8 @@ page.listing(
     diagnosticity.with_mean_importance(by_method, shuffled),
     "together_density_methods",
     digits=2,
-    caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
-    "inputs, with its mean importance in this run, the mean score scaled to 0 to 1",
+    caption=f"How often {label(SOFT[0])} prefers a method to random scores and to the same scores shuffled, with 95 % interval over n "
+    "inputs; *mean importance*: the method's mean score, scaled to 0 to 1, in this build's own run (– where it has none)",
 )
 
 # %% [markdown]
@@ -177,7 +177,8 @@ page.listing(
 # is not in the table above. {doc}`crosslingual_floors` has it on texts, with baselines. For an image we use its mirror image
 # instead of a translation, cell by cell. A map of closeness to the middle, which depends on neither model nor image, is its
 # own mirror image: this metric rates it as perfect, as it rates the number of word pieces as good on texts. Agreement with a second input
-# separates attributions from noise, but not from scores that ignore the model.
+# separates attributions from noise, but not from scores that ignore the model. This measurement has more images than the others of the
+# page.
 
 # %%
 rho = {name: mirrored.mean(method=name) for name in mirrored.levels("method")}

@@ -234,7 +234,7 @@ ranked = pd.DataFrame({"rank": np.arange(1, n + 1), "word": np.array(words)[orde
 ranked["in P"], ranked["in G"] = (np.where(which[order], "yes", "") for which in (predicted, marks))
 ranked["precision so far"] = marks[order].cumsum() / ranked["rank"]
 ranked["recall so far"] = marks[order].cumsum() / marks.sum()
-why_k = f"K = {K}, for the {len(texts)} texts have {marked_each:.2f} marked wordpieces on average"
+why_k = f"K = {K}, because the excerpts and the example have {marked_each:.2f} marked wordpieces on average"
 display(page.listing(ranked, "together_metrics_ranked", caption=f"The example's words by score; {why_k}", digits=4))
 Markdown(
     f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision "
@@ -335,14 +335,14 @@ means = {(metric, method): of_set(method, metric) for metric in METRICS for meth
 page.listing(listed(means, ["metric", "method"]), "together_metrics_set", caption=caption)
 
 # %%
-spanned, matched = evalxnlp.two_of_one_name(each[1:], K)
+spanned = evalxnlp.iou_f1_of_spans(each[1:], K)
 Markdown(
-    f"ERASER's IOU-F1, text by text, is {spoken(spanned)} for occlusion, where the share of matches is {spoken(matched)} "
-    f"(n = {EXCERPTS}). One is about spans, the other about texts: two metrics with one name."
+    f"ERASER's IOU-F1, text by text, is {spoken(spanned)} for occlusion, where the IOU-F1 of the table, the share of matches, is "
+    f"{spoken(of_set('occlusion', 'iou_f1'))} (n = {EXCERPTS}). One is about spans, the other about texts: two metrics with one name."
 )
 
 # %% [markdown]
-# ## The ends
+# ## The extremes
 #
 # Values that follow from the definitions, whatever the model: each as `faithlib` computes it, and the value it must have.
 

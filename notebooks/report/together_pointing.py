@@ -17,7 +17,7 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
+from faithbook.show.labels import label, short
 from faithbook.studies.together import pointing_game
 from faithbook.studies.together.pointing_game import CELL, MARKED, OBJECTS, by_method, of_metrics, wide
 
@@ -83,17 +83,17 @@ if table is not None:
 # one object. {doc}`together_agreement` compares these metrics with those of faithfulness. Marks on words say why a text has its
 # label, while the outline of an object only says where it is, so compare methods within a kind and not the two kinds.
 # Token-F1 and IOU-F1 take the same number of features for every input, the average number of marked ones; IoU takes as many as
-# this input has. Metrics added after the stored run have no column.
+# this input has. The inputs are those of {doc}`together_agreement`: fewer scenes than above, so values of one metric differ a little.
 
 # %%
 measured = page.measure("together_matrix", over=CELL, prepare=of_metrics(MARKED), bounds=(0, 1))
 for name, part in by_method(measured, MARKED).groupby("dataset", sort=False):
-    display(page.listing(wide(part, MARKED), f"together_marked_{name}", caption=f"{label(name)}: {IN_CELLS}"))
+    display(page.listing(wide(part, MARKED), f"together_marked_{name}", caption=f"{short(name)}: {IN_CELLS}"))
 
 # %%
 Markdown(
-    "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. A method "
-    "that is no better than they are does not show where the marks are."
+    "Random scores know nothing of the marks, and yet most of their values are above zero: these depend on how much is marked. A "
+    "method that is no better than random scores does not show where the marks are."
 )
 
 # %%

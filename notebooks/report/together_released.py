@@ -77,7 +77,7 @@ Markdown(
 # %% [markdown]
 # ## What the released code computes
 #
-# The code was read at commit `a372815` of the toolkit's repository (soft metrics, doubled ends, IOU-F1 and sparseness
+# The code was read at commit `a372815` of the toolkit's repository (soft metrics, the doubled `[CLS]` and `[SEP]`, IOU-F1 and sparseness
 # also at `f66dce5`). We do not know whether any published number was made with it. The files are in its
 # folder `evaluators/`. This is what they do differently:
 #

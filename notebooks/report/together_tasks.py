@@ -116,20 +116,15 @@ if measured:
 if measured:
     beside = toolkit_tasks.beside_random(means)
     wide = toolkit_tasks.beside_random_in_words(beside)
-    caption = "Methods against random scores, metric by metric"
+    caption = "Methods against random scores, metric by metric; *open*: the interval includes zero"
     display(page.listing(beside, "together_tasks_random", caption=caption, wide=wide))
 
 # %% [markdown]
 # Complexity and sparseness do not use the model. Random scores have the shape of a normal distribution, and an explanation is
 # not better because it is simpler than that. Plausibility compares with people, who say what should matter, and not with the
 # model ({doc}`../foundations/faithfulness`).
-#
-# ## What it costs
 
 # %%
-shown = Markdown(
-    "The numbers of this page are of the full run. Its count of forward passes is not among the committed values."
-)
 if ran:
     spent = load("toolkit_costs", profile).groupby("dataset", sort=False)[["inputs", "rows_shap", "rows_rest"]].sum()
     caption = (
@@ -137,8 +132,8 @@ if ran:
         f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
         "and the metrics"
     )
-    shown = page.listing(spent.reset_index(), "together_tasks_costs", digits=0, caption=caption)
-shown
+    spent_here = page.listing(spent.reset_index(), "together_tasks_costs", digits=0, caption=caption)
+spent_here if ran else None
 
 # %%
 page.finish(note="" if measured else "no data of the toolkit's tasks on this machine or in the reference")

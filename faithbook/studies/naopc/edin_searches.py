@@ -146,6 +146,10 @@ def adaptive_outdone(table: pd.DataFrame, signed: MeanOf) -> str:
     return "\n".join([f"{head}:\n", *lines])
 
 
+_REACHED = {evidence_levels.REPRODUCED: "yes", evidence_levels.NOT_REPRODUCED: "no"}
+"""Whether the aim is reached, by decision."""
+
+
 @dataclass(frozen=True)
 class Aim:
     """Whether the aim is reached: one row of `table` per pruned search on long texts, and the answer for each."""
@@ -181,8 +185,7 @@ class Aim:
                 f"A beam of width 5 needs about 30,000 forward passes for a text of {LONG} words, so this "
                 "build leaves such texts out."
             )
-        yes = evidence_levels.display_label(evidence_levels.REPRODUCED, evidence_levels.OUR_QUESTION)
-        reached = self.table[self.table["reached"] == yes]
+        reached = self.table[self.table["reached"] == _REACHED[evidence_levels.REPRODUCED]]
         text = (
             f"On their own, {len(reached)} of {len(self.table)} lines of the table reach it, and "
             f"{len(self.table) - len(self.tested)} have too few texts for an answer."
@@ -211,6 +214,6 @@ def aim(table: pd.DataFrame, mean: MeanOf, signed: MeanOf, worded: Callable[[str
         entry = {"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n}
         entry |= _ends(fewer, "times fewer", "fewer low", "fewer high")
         entry |= _ends(short, "short of", "short low", "short high")
-        decision = evidence_levels.display_label(answer.verdict.decision, evidence_levels.OUR_QUESTION)
-        rows.append(entry | {"reached": worded(decision)})
+        decision = answer.verdict.decision
+        rows.append(entry | {"reached": worded(_REACHED.get(decision, decision))})
     return Aim(pd.DataFrame(rows), answers)

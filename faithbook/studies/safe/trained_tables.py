@@ -83,11 +83,12 @@ def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
             failed.append(f"`{about['model']}` ({listed_shares})")
     if not failed:
         return "Every model errs where it was taught to."
+    stay = "It stays" if len(failed) == 1 else "They stay"
     return (
         f"{len(failed)} of {len(erring)} models that were taught an error did not learn it: {'; '.join(failed)}. In "
         "brackets is the share of the copies to be misread that get the taught label; a model has learnt its error at "
-        f"{rounded(trainings.LEARNT, 2)} or more. These models stay in the means below, because the plan has no rule "
-        "that leaves a model out."
+        f"{rounded(trainings.LEARNT, 2)} or more. {stay} in the means below, because the plan has no "
+        "rule that leaves a model out."
     )
 
 

@@ -175,13 +175,13 @@ def both_clusters(clusters: Clusters) -> str:
 
 
 def in_short(table: pd.DataFrame, modalities: Sequence[str]) -> str:
-    """The result of the page: how well two metrics of faithfulness agree on average; `table`: all pairs."""
+    """The result of the page: how well two metrics of faithfulness agree on average; `table`: all pairs, each twice."""
     agreeing = of_faithfulness(table)
     sentences = []
     for modality in modalities:
         part = agreeing[agreeing.modality == modality]
         sentences.append(
-            f"{part.estimate.mean():.2f} on {questions.MODALITIES[modality]} ({len(part)} pairs of metrics, from "
+            f"{part.estimate.mean():.2f} on {questions.MODALITIES[modality]} ({len(part) // 2} pairs of metrics, from "
             f"{part.estimate.min():.2f} to {part.estimate.max():.2f}; n = {part.n.min():.0f} inputs at least)"
         )
     return (

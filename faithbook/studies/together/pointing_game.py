@@ -97,7 +97,7 @@ def in_short(table: pd.DataFrame | None) -> str:
         methods, random = part[part.method != FLOOR].sort_values("estimate"), part[part.method == FLOOR].iloc[0]
         best = methods.iloc[-1]
         sentences.append(
-            f"{spoken(best, '.2f')} of the scenes for the best of {len(methods)} methods ({label(best.method)}) and in "
-            f"{spoken(random, '.2f')} for random scores, {label(str(dataset))} (n = {part.n.min():.0f})"
+            f"on {label(str(dataset))} (n = {part.n.min():.0f}) in a share of {spoken(best, '.2f')} for the best of "
+            f"{len(methods)} methods ({label(best.method)}) and of {spoken(random, '.2f')} for random scores"
         )
-    return f"The highest cell of a map is on the object that it explains in {'; '.join(sentences)}."
+    return f"How often the highest cell of a map is on the object that it explains: {'; '.join(sentences)}."
