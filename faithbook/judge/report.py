@@ -442,6 +442,8 @@ class Page:
             wide = wide.drop(columns="published")
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
+        if "on its own" in wide and "*on its own*" not in caption.lower():
+            caption = f"{caption.rstrip('.')}. *On its own*: what the rule says of this comparison alone"
         if "on its own" in wide and NEAR in set(wide["on its own"]):
             claims_and_answers = zip(frame["claim"], wide["on its own"], strict=True)
             near = {str(claim) for claim, answer in claims_and_answers if answer == NEAR}

@@ -28,7 +28,7 @@ LOOKS = {"published": (PUBLISHED, "D"), "ours": (OURS, "o")}
 """Colour and marker of series that look the same in every figure."""
 _MOST_SPOKEN = 30
 """Points that an alternative text names one by one; of more it names the lowest and the highest of each series."""
-_LONGEST_NAME = 60
+_LONGEST_NAME = 46
 """Letters in a line of a comparison's name beside its place."""
 _SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high"]
 """What has to be seen whole in a plot of claims."""

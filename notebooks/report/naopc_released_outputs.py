@@ -70,7 +70,9 @@ page.in_short(lambda: edin_outputs.in_short(released))
 # - *texts of one word*: such a text has no range between its bounds; its NAOPC was counted as 0, ours leaves it out;
 # - *rounding*: released scores are rounded (single precision), which lifts some that are equal to a bound over it;
 # - *scores not released*: some scores of the mean are not in the files; ours, which are not rounded, take their place;
-# - *unknown sample*: which inputs were counted was not recorded.
+# - *unknown sample*: which inputs were counted was not recorded;
+# - *width not searched*: a width of the beam that this build did not search;
+# - *unknown*: we found no cause.
 #
 # **Words.** *Sufficiency* on this page is the paper's: AOPC with the least important word first, where a low value is good. It is not
 # ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes the rest. *Comprehensiveness* is AOPC with the

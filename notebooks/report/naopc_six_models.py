@@ -29,7 +29,7 @@ if ran:
 page.in_short(lambda: edin_six.in_short(scores) if ran else NOT_RUN)
 
 # %% [markdown]
-# {doc}`naopc_released_outputs` works with what Edin et al. {cite:p}`edin_2025` released, without a model. This page runs their
+# {doc}`naopc_released_outputs` works with what {cite:t}`edin_2025` released, without a model. This page runs their
 # experiment again, starting from the models: the six checkpoints that they name, on the texts of their files (SST-2
 # {cite:p}`socher_2013` and Yelp {cite:p}`zhang_2015`, short and long; IMDB {cite:p}`maas_2011`, long), with
 # attributions as their code makes them, $p$ of the positive class, exact bounds for short texts and a beam of width 5 for
