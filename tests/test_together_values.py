@@ -235,7 +235,7 @@ def test_the_mean_agreement_is_in_the_sentence(agreed: SimpleNamespace) -> None:
     pairs = agreement.of_faithfulness(agreed.table)
     texts = pairs[pairs.modality == "text"].estimate
     said = agreement.in_short(agreed.table, ["text"])
-    assert f"{texts.mean():.2f} on texts ({len(texts)} pairs of metrics, from {texts.min():.2f} to" in said
+    assert f"{texts.mean():.2f} on texts ({len(texts) // 2} pairs of metrics, from {texts.min():.2f} to" in said
 
 
 # ------------------------------------------------------------------------------------------------------- diagnosticity

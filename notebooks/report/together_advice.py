@@ -93,10 +93,10 @@ Markdown(advice.best_of_all_kinds(lowest))
 # srg ↑                       6  0.45 ± 0.17*  0.44 ± 0.17*  -0.16 ± 0.22
 # ```
 #
-# **How to read it.** After ± stands half of the 95 % interval. Erasing what occlusion or LIME mark lowers the model's probability by 0.34 on
-# average. Random scores are not clearly different from 0 under either metric. A star says that the 95 % interval of the difference from
-# random scores excludes 0. Six texts keep the example short; in the table below anything with fewer than ten inputs is *unsure*. The two
-# methods do not differ, so neither metric gives a reason to prefer one.
+# **How to read it.** The number after ± is half of the width of the 95 % interval. Erasing what occlusion or LIME mark lowers the model's
+# probability by 0.34 on average. Random scores are not clearly different from 0 under either metric. A star says that the 95 % interval of
+# the difference from random scores excludes 0. Six texts keep the example short; in the table below anything with fewer than ten inputs is
+# *unsure*. The two methods do not differ, so neither metric gives a reason to prefer one.
 
 # %% tags=["remove-input"]
 Markdown(advice.cost_of_srg(table))

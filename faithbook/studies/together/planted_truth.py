@@ -370,6 +370,6 @@ def why_not_the_best(srg: pd.DataFrame) -> str:
     return (
         f"{label('n_auc')} follows the truth best in {best} of {len(srg)} rows. We still recommend SRG. The models of "
         "this page misread erased inputs in one way at most: once more than a third is erased. A model of yours may "
-        "misread them in another way. On hand-built models with other ways, N-AUC follows the truth worse than SRG "
-        "in its worst case: {doc}`together_advice` has the numbers (*Why not N-AUC?*)."
+        "misread them in another way. Over all ways that we tried on hand-built models, the lowest value of N-AUC is "
+        "below that of SRG: {doc}`together_advice` has the numbers (*Why not N-AUC?*)."
     )
