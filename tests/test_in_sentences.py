@@ -152,6 +152,12 @@ def test_what_else_is_known_stands_in_the_box(line: dict[str, Any], expected: st
     assert expected not in sentences(told(**line))
 
 
+def test_the_number_under_another_choice_stands_beside_it() -> None:
+    numbers = {"none": {"effect": 0.1, "low": 0.06, "high": 0.14}}
+    turned = replace(told(reason=UNREPORTED), turned_by={"turned": ["none"]}, otherwise=numbers)
+    assert "which metrics are sign-flipped (none: 0.100 [0.060, 0.140])." in sentences(turned)
+
+
 def test_what_was_not_tested_says_why() -> None:
     untested = replace(told(decision="not tested"), lacking=["evinf", "multirc"])
     lacking = "Evidence Inference and MultiRC, for which we have no usable model"

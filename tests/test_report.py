@@ -459,6 +459,7 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -
     curve = multiverse(ABOVE, ["normaliser", "draws"], specifications, have=have)
     assert curve.flipping_options == {"normaliser": ["rank"]}
     assert curve.columns == {"depends_on": "normaliser: rank", "agreeing": 3, "specifications": 4}
+    assert curve.flipping_values["rank"]["effect"] == pytest.approx(truth["rank", "one"])
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     ticks = [text.get_text() for text in curve.draw().axes[1].get_yticklabels()]

@@ -68,6 +68,11 @@ def test_equal_drops_are_counted_both_ways() -> None:
                           (("ties", 0.2), ("satisfied", 0.5), ("half", 0.3))])  # fmt: skip
     found = deviations.with_both_ways(units).set_index("metric").value
     assert found["change"] == pytest.approx(-0.2)
+    told = [("d", name, 2, 0.5, 0.4, 0.6) for name in ("half", "ties", "change")]
+    drops = pd.DataFrame(told, columns=["dataset", "quantity", "n", "estimate", "low", "high"])
+    shown = deviations.equal_drops_in_words(drops)
+    assert shown.columns.tolist() == ["dataset", "share of equal pairs", "change", "n"]
+    assert shown.to_numpy().tolist() == [["d", "0.500 [0.400, 0.600]", "0.500 [0.400, 0.600]", 2]]
 
 
 def test_signs_are_shares_of_pixels_and_of_absolute_salience() -> None:

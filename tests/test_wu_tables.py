@@ -108,12 +108,18 @@ def test_the_result_of_the_figures_says_that_the_flip_decides(metrics: Scores) -
     text = wu_figures.in_short(pairs, random)
     _, among = wu.bars(pairs)
     assert f"The four agree even less with one another, {among.ours.point:.2f}".replace("-", "−") in text
-    assert "without that the four agree more with one another than with SaCo" in text
+    assert "If no metric is sign-flipped, the four agree more with one another than with SaCo" in text
     assert text.endswith(f"Random scores have a mean SaCo of {wu_figures.beside(random)}.")
     by_choice = wu.agreement_by_choice(pairs)
     assert len(by_choice) == 6
     points = {key: next(iter(parts.values())).ours.point for key, parts in by_choice.items()}  # type: ignore[union-attr]
     assert points["all", "Spearman"] < 0 < points["none", "Spearman"]
+    readings = wu_figures.by_orientation(pairs)
+    differences = readings[readings.correlation == "difference"].set_index("sign-flipped").estimate
+    for flipped, words in wu_figures.WORDS_OF_FLIPPED.items():
+        assert differences[words] == pytest.approx(points[flipped, "Spearman"], abs=1e-12)
+    shown = wu_figures.orientations_in_words(readings)
+    assert list(shown.columns) == ["sign-flipped", "among the four", "with SaCo", "difference"] and len(shown) == 3
 
 
 def test_bars_and_means_are_shown_with_their_intervals_in_one_cell(metrics: Scores) -> None:

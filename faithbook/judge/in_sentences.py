@@ -61,6 +61,7 @@ class Told:
     - `sizes`: n of the comparison that decides, or of each order of several; that of the line is the smallest of the
       whole claim;
     - `turned_by`: choices that alone change the answer, each with the options that do;
+    - `otherwise`: the number that decides under such an option (effect, low, high), by option;
     - `statements`: the statements of a sentence that makes several, each with its own verdict.
     """
 
@@ -71,6 +72,7 @@ class Told:
     equivalent: bool = False
     sizes: Sequence[int] = ()
     turned_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    otherwise: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     statements: Mapping[str, Told] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,6 +87,7 @@ class Told:
         *,
         have: Collection[str] = (),
         turned_by: Mapping[str, Sequence[str]] | None = None,
+        otherwise: Mapping[str, Mapping[str, Any]] | None = None,
         statements: Mapping[str, Judged] | None = None,
     ) -> Told:
         """Of a judged claim with its line; `have`: the data sets, models and languages that are there."""
@@ -95,7 +98,7 @@ class Told:
         lacking = [name for name in judged.rule.needs if name not in have] if judged.decision == NOT_TESTED else []
         equivalent = judged.verdict is Verdict.EQUIVALENT
         required, sizes = _required(judged), sizes_beside(judged)
-        return cls(line, judged.rule, required, lacking, equivalent, sizes, turned_by or {}, parts)
+        return cls(line, judged.rule, required, lacking, equivalent, sizes, turned_by or {}, otherwise or {}, parts)
 
 
 def sizes_beside(judged: Judged) -> list[int]:
@@ -311,8 +314,12 @@ def _why(told: Told) -> str:
         )
     if told.turned_by:
         unreported = " that the paper does not report" if one["reason"] == UNREPORTED else ""
-        choices = "; ".join(f"{_CHOICES.get(name, name)} ({_either(of)})" for name, of in told.turned_by.items())
-        return f"The answer changes with a choice{unreported}: {choices}."
+        scale = _quantity(told.rule).get("shown", "")
+        choices = []
+        for name, options in told.turned_by.items():
+            either = _either(options, told.otherwise, scale)
+            choices.append(f"{_CHOICES.get(name, name)} ({either})")
+        return f"The answer changes with a choice{unreported}: {'; '.join(choices)}."
     if one["decision"] == UNDECIDED:
         return _undecided(one)
     if told.equivalent and told.rule.margin:
@@ -481,8 +488,17 @@ def _brackets(*pieces: str) -> str:
     return f" ({inside})" if inside else ""
 
 
-def _either(options: Sequence[str]) -> str:
-    return ", or ".join(_OPTIONS.get(option, option) for option in options)
+def _either(options: Sequence[str], otherwise: Mapping[str, Mapping[str, Any]], scale: str) -> str:
+    """Options in a list, each with the number that decides under it where this is known.
+
+    >>> _either(["MoRF", "none"], {"none": {"effect": 0.1, "low": 0.06, "high": 0.14}}, "")
+    'MoRF, or none: 0.100 [0.060, 0.140]'
+    """
+    said = []
+    for option in options:
+        words = _OPTIONS.get(option, option)
+        said.append(f"{words}: {_value(otherwise[option], scale)}" if option in otherwise else words)
+    return ", or ".join(said)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -198,10 +198,13 @@ def on_unseen(overview: str, results: Results) -> str:
     after = (
         "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
         "comparison that decides, in the unit of its metric (a value above zero supports the claim, or one near zero "
-        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two. *Both "
-        "samples*: where the unseen inputs alone leave a claim undecided, what they and those before say together. "
-        "That is no independent evidence."
+        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two."
     )
+    if any(again.loc[name, "pooled"] for name in judged):
+        after += (
+            " *Both samples*: where the unseen inputs alone leave a claim undecided, what they and those before say "
+            "together. That is no independent evidence."
+        )
     others = [name for name in judged if name not in names]
     return "\n\n".join(filter(None, [begins, "\n".join(rows), after, _further(others, again, results)]))
 

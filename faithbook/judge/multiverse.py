@@ -59,6 +59,21 @@ class Curve:
         return flipping
 
     @property
+    def flipping_values(self) -> dict[str, dict[str, float]]:
+        """What decides under each of `flipping_options`: the estimate with the ends of its interval, by option."""
+        first = self.frame.iloc[0]
+        found: dict[str, dict[str, float]] = {}
+        for choice, options in self.flipping_options.items():
+            for option in options:
+                alone = self.frame[choice] == option
+                for other in self.over:
+                    if other != choice:
+                        alone &= self.frame[other] == first[other]
+                row = self.frame[alone].iloc[0]
+                found[option] = {"effect": row["estimate"], "low": row["low"], "high": row["high"]}
+        return found
+
+    @property
     def columns(self) -> dict[str, Any]:
         """Its columns on the scoreboard: the choices that alone change the answer, each with the options that do, and
         how many specifications have the answer of the book's own."""

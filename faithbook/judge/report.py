@@ -281,6 +281,7 @@ class Page:
             self._entries[verdict.id],
             have=self.have,
             turned_by=curve.flipping_options if curve else {},
+            otherwise=curve.flipping_values if curve else {},
             statements=self._statements.get(verdict.id),
         )
 

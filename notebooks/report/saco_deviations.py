@@ -143,7 +143,7 @@ effect_table("saco_s3", "S3, equal scores: other choice minus main setting", "ra
 shuffled = deviations.shuffled_alone(value).ours
 Markdown(
     f"Shuffling alone, compared with nearest-neighbour upsampling instead of the main setting, changes SaCo by {spoken(shuffled, '+.3f')} "
-    f"(n = {shuffled.n} images)."
+    f"(n = {shuffled.n} images){deviations.clear_beside(shuffled, on_saco)}."
 )
 
 # %% [markdown]
@@ -189,8 +189,9 @@ equal_drops = deviations.equal_drops(
 page.listing(
     equal_drops.assign(quantity=equal_drops["quantity"].map(QUANTITIES)),
     "saco_s6",
-    caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with nothing for "
-    "equal pairs, and the change; mean over methods. So few images (n) say nothing about the level of SaCo, only about the change",
+    caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, and the change of SaCo if equal pairs get "
+    "nothing; mean over methods, n images. The file also has SaCo counted both ways, of whose level so few images say nothing",
+    wide=deviations.equal_drops_in_words(equal_drops),
 )
 
 # %% [markdown]
@@ -312,7 +313,7 @@ page.listing(
 # Study 1 runs its models in half precision (bfloat16) if the processor multiplies in it, which takes half the time;
 # {doc}`its deviations <soft_deviations>` show what that changes. The rule is that half precision may move a quantity
 # by no more than a twentieth of its interval. SaCo compares which of two drops is larger, and drops may be nearly
-# equal. The row shows what half precision does to this study, the table how each method fares under the rule.
+# equal. The first table shows what half precision does to each metric, the second how SaCo of each method fares under the rule.
 
 # %%
 effect_table("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")

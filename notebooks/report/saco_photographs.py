@@ -28,6 +28,7 @@ pictures, maps, scores = (load(f"saco_{name}", profile) for name in ("pictures",
 channels = ["channel0", "channel1", "channel2"]
 photographs = pictures.dropna(subset=channels) if {*channels} <= {*pictures.columns} else pictures.head(0)
 WHICH = ["dataset", "input"]
+NO_PHOTOGRAPH = "*No photograph was measured in this run.*"
 by_picture = {key: rows.sort_values("pixel") for key, rows in photographs.groupby(WHICH, sort=False)}
 by_map = {
     key: rows.sort_values("pixel")
@@ -94,6 +95,8 @@ def picture_in_words(key):
 # another image may differ.
 
 # %%
+if not by_picture:
+    display(Markdown(NO_PHOTOGRAPH))
 for place, key in enumerate(by_picture):
     rows = by_picture[key]
     of_this = of_pictures.loc[key].saco.dropna().sort_values(ascending=False)
@@ -140,6 +143,8 @@ if by_picture:
             caption="The map that each metric rates highest (above) and lowest (below), with its value.",
         )
     )
+else:
+    display(Markdown(NO_PHOTOGRAPH))
 
 # %% [markdown]
 # ## Figures 1 and 3 of the paper, on a photograph
@@ -165,6 +170,8 @@ if by_picture:
     for name, (drawn, caption) in charts.items():
         fig, alt = drawn(first_one)
         display(page.figure(fig, f"saco_photographs_{name}", alt=alt, caption=caption))
+else:
+    display(Markdown(NO_PHOTOGRAPH))
 
 # %% [markdown]
 # ## Images of ImageNet, with a convolutional network

@@ -138,9 +138,9 @@ page.listing(
 # ## Explanations that are noise themselves
 #
 # Random scores are deliberate noise. An explanation can be noise by accident: if relevance is divided, layer after layer, by
-# sums that nearly cancel, rounding errors grow on the way to the pixels. So we explain each image twice: unchanged, and with
-# noise of a millionth of the pixels' standard deviation. It is invisible and does not change the prediction, so it should not
-# change the map either.
+# sums that nearly cancel, rounding errors grow on the way to the pixels. So we explain a part of the images twice, with the first
+# model of each data set: unchanged, and with noise of a millionth of the pixels' standard deviation. It is invisible and does not change
+# the prediction, so it should not change the map either.
 #
 # *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: the difference of SaCo between the two maps of an image.
 # For two unrelated maps, such as random scores, it is $2 / \sqrt{\pi (K - 1)} = 0.38$ on average for $K = 10$.

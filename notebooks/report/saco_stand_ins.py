@@ -81,9 +81,12 @@ Markdown(wu_images.orders_in_words(kinds, printed))
 # %% [markdown]
 # ## The claims, on each kind of image
 #
-# Each claim is judged by its usual rule ({doc}`../how-to-read`), on one kind of image alone. The verdicts of the
-# {doc}`scoreboard <scoreboard>` are those on photographs. The table names one comparison of each claim, in full: the one that decides, or,
-# of a claim that makes several statements, the first.
+# Each claim is judged by its usual rule ({doc}`../how-verdicts-are-made`), on one kind of image alone and with this book's own choices
+# where the paper reports none. The verdicts of the {doc}`scoreboard <scoreboard>` are those on photographs, with one difference: that
+# existing metrics agree with one another much more than with SaCo is *mixed* there, because a choice that the paper does not report
+# changes the answer ({doc}`saco_figures`). That SaCo does not depend on the scale of scores follows from the formula, on any images, and is
+# left out. The table names one comparison of each claim, in full: the one that decides, or, of a claim that makes several statements, the
+# first.
 
 # %%
 over = ["dataset", "model", "metric", "method"]
@@ -96,8 +99,8 @@ judged = wu_images.variants(curves, page.worded)
 page.listing(
     judged[["claim", "images", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
-    caption="The claims of the paper, judged on each kind of images alone: the decision and the part that decides, with its "
-    "95 % interval; with the book's own choices where the paper does not report one",
+    caption="The claims of the paper, judged on each kind of images alone: the decision and the comparison named in the text, with its "
+    "95 % interval",
     digits=2,
 )
 
@@ -111,10 +114,10 @@ Markdown(compared if page.judges else "This page has numbers alone.")
 # ## ImageNet, with a convolutional network
 #
 # The paper's third data set is ImageNet; the weights of its transformers are not available. EfficientNet-Lite0, a
-# convolutional network with the same thousand classes, is. Its correct predictions on ImageNet are explained by
-# methods that need no transformer, in patches of 32 pixels, and scored like everything else. Claims about
-# transformers, about methods that only they have, or about most methods are not tested with it. The other claims are
-# tested by their usual rules.
+# convolutional network with the same thousand classes, is. Of the 70 sample images of ImageNet that we have
+# ({doc}`../data-and-models`) those that it classifies correctly are explained by methods that need no transformer, in patches of
+# 32 pixels, and scored like everything else. Claims about transformers, about methods that only they have, or about most
+# methods are not tested with it. The other claims are tested by their usual rules.
 
 # %%
 if page.has("saco_imagenet"):

@@ -144,7 +144,8 @@ page.overview(
     comparison_plot({short(m): saco(m) for m in METHODS}, "SaCo"),
     "saco_overview",
     caption="SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models (CIFAR), with 95 % intervals; "
-    f"n = {wu_tables.fewest(saco, [MID])} images or more in the smaller data set. Dotted: random scores.",
+    f"n = {wu_tables.fewest(saco, [MID])} images or more in the smaller data set. Dotted: zero, the mean "
+    "of random scores.",
 )
 
 # %%

@@ -19,9 +19,11 @@ import pandas as pd
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, ends_of, listed, spoken
 from faithbook.show.tables import in_names
+from faithbook.show.tables import in_words as in_cells
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
+from faithbook.stats.estimate import Estimate
 from faithbook.studies.saco.wu import CHANCE, LAST, METHODS, SIGN, At, constant_maps
 
 Value = Callable[[str, str, Any], Comparison]
@@ -83,13 +85,13 @@ def effects(value: Value, base_of_setting: Mapping[str, str]) -> pd.DataFrame:
     rows = []
     for setting, base in base_of_setting.items():
         for metric in _metrics_of(setting):
-            single = changes(value, setting, base, metric)
-            mean = comparison.mean([single[method] for method in METHODS]).ours
+            of_each_method = changes(value, setting, base, metric)
+            mean_change = comparison.mean([of_each_method[method] for method in METHODS]).ours
             after = [value(setting, metric, method).ours for method in METHODS]
             before = [value(base, metric, method).ours for method in METHODS]
-            level = float(np.mean([estimate.point for estimate in before]))
-            row = {"setting": setting, "metric": metric, "n": mean.n, "main": level}
-            rows.append(row | ends_of(mean) | ends_of(tau_of(after, before), "tau"))
+            level_before = float(np.mean([estimate.point for estimate in before]))
+            row = {"setting": setting, "metric": metric, "n": mean_change.n, "main": level_before}
+            rows.append(row | ends_of(mean_change) | ends_of(tau_of(after, before), "tau"))
     return pd.DataFrame(rows)
 
 
@@ -170,6 +172,16 @@ def shuffled_alone(value: Value) -> Comparison:
     return comparison.mean([value(shuffled, "saco", method) - value(nearest, "saco", method) for method in METHODS])
 
 
+def clear_beside(shuffled: Estimate, of_saco: pd.DataFrame) -> str:
+    """What to add to the change by shuffling alone (`shuffled_alone`) where it is clear, and no change from the main
+    setting is (`on_saco`); "" elsewhere."""
+    ends = shuffled.interval()
+    none_is_clear = ((of_saco["low"] <= 0) & (of_saco["high"] >= 0)).all()
+    if none_is_clear and (ends.high < 0 or ends.low > 0):
+        return ": a clear change, which none from the main setting is"
+    return ""
+
+
 # -------------------------------------------------------------------------------------------------- S6, S7: equal drops
 def with_both_ways(units: pd.DataFrame) -> pd.DataFrame:
     """The share of pairs with equal drops, SaCo with equal pairs counted (`satisfied`) and not (`half`), the change."""
@@ -196,6 +208,14 @@ def equal_drops(quantity: At, datasets: Sequence[str], metrics: Sequence[str]) -
     bounded = found["quantity"] != "change"
     found.loc[bounded, ["low", "high"]] = found.loc[bounded, ["low", "high"]].clip(-1, 1)
     return found[["dataset", "quantity", "n", *ENDS]]
+
+
+def equal_drops_in_words(of_equal_drops: pd.DataFrame) -> pd.DataFrame:
+    """`equal_drops` as a table of text: the share of equal pairs and what they change, with n."""
+    shown = of_equal_drops[of_equal_drops["quantity"].isin(["ties", "change"])]
+    wide = in_cells(shown, ["dataset"], "quantity", ".3f").rename(columns=QUANTITIES)
+    images = shown.groupby("dataset", sort=False, observed=True)["n"].min()
+    return wide.assign(n=images.to_numpy())
 
 
 def constant_in_words(frame: pd.DataFrame) -> str:
@@ -246,15 +266,19 @@ def signs(shares: pd.DataFrame, clamped: Callable[..., Comparison]) -> pd.DataFr
 def most_alike(stored: pd.DataFrame, shown: int = 5) -> pd.DataFrame:
     """S11: the pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's correlation
     over pixels, mean over images."""
-    wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
-    wide = wide[[name for name in (*METHODS, LAST) if name in wide]]
-    of_image = wide.groupby(level=UNIT).rank().groupby(level=UNIT).corr()
+    scores = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
+    scores = scores[[name for name in (*METHODS, LAST) if name in scores]]
+    # Spearman's correlation is Pearson's of the ranks within an image.
+    ranks = scores.groupby(level=UNIT).rank()
+    of_image = ranks.groupby(level=UNIT).corr()
     of_image.index.names, of_image.columns.name = [*UNIT, "one"], "other"
     pairs = of_image.reset_index().melt([*UNIT, "one"], var_name="other", value_name="value")
-    place = {name: i for i, name in enumerate(wide.columns)}
+    # The matrix has each pair twice and each method with itself: only what is above its diagonal counts.
+    place = {name: i for i, name in enumerate(scores.columns)}
     pairs = pairs[pairs["one"].map(place) < pairs["other"].map(place)]
     means = pairs.groupby(["one", "other"])["value"].agg(correlation="mean", n="count").reset_index()
     means = means.sort_values("correlation", ascending=False, ignore_index=True)
+    # In released code these two once gave the same map.
     trap = means[(means["one"] == "lrp") & (means["other"] == "transformer_attribution")]
     picked = pd.concat([means.head(shown), trap]).drop_duplicates()
     return picked.assign(one=picked["one"].map(label), other=picked["other"].map(label))

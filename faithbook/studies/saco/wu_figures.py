@@ -16,7 +16,7 @@ from faithbook.judge import analysis_plan
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
-from faithbook.show.numbers import ENDS, beside, ends_of, printed, spoken, written
+from faithbook.show.numbers import ENDS, beside, ends_of, listed, printed, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
 from faithbook.show.tables import in_names, in_words
 from faithbook.stats import comparison
@@ -26,6 +26,7 @@ from faithbook.studies.saco.wu import (
     ALL_STEEP,
     CHANCE,
     FAMILIES,
+    FLIPPED,
     IMPLIED,
     KS,
     LOSS,
@@ -63,18 +64,46 @@ def in_short(correlations: Correlated, saco_of_random: Comparison) -> str:
             f"{others:.2f}; n = {among.ours.n:,} images or more). {of_random}"
         )
     (flipped,) = more_among_four(correlations).values()
-    (as_they_are,) = more_among_four(correlations, back=LOWER_IS_BETTER).values()
+    (not_flipped,) = more_among_four(correlations, back=LOWER_IS_BETTER).values()
     depends = (
-        " That is so if every metric is oriented so that higher is better; without that the four agree more with one "
-        "another than with SaCo, and the paper does not say which it did."
+        f" That is so if every metric is oriented so that higher is better (difference {spoken(flipped, '+.2f')}). If "
+        "no metric is sign-flipped, the four agree more with one another than with SaCo (difference "
+        f"{spoken(not_flipped, '+.2f')}). The paper does not say which it did."
     )
-    if not flipped.ours.interval().high < 0 < as_they_are.ours.interval().low:
+    if not flipped.ours.interval().high < 0 < not_flipped.ours.interval().low:
         depends = ""
     return (
         f"SaCo ranks images differently from four older metrics: mean rank correlation {spoken(with_each, '.2f')} "
         f"(published {low:.2f} to {high:.2f}). The four agree even less with one another, {spoken(among, '.2f')} "
         f"(published {others:.2f}; n = {among.ours.n:,} images or more).{depends} {of_random}"
     )
+
+
+WORDS_OF_FLIPPED = {
+    "all": "all three (this book)",
+    "all but AOPC, LeRF": "AUC and LOdds, not AOPC, LeRF",
+    "none": "none",
+}
+"""Which metrics are sign-flipped (`wu.FLIPPED`), for people."""
+
+
+def by_orientation(correlations: Correlated) -> pd.DataFrame:
+    """Claim c02 by which metrics are sign-flipped (`wu.FLIPPED`): the mean correlation among the four older metrics,
+    that of SaCo with them, and their difference."""
+    cells: dict[tuple[str, str], Comparison] = {}
+    for flipped, turned_back in FLIPPED.items():
+        with_saco, among = bars(correlations, back=turned_back)
+        mean_with_saco = comparison.mean(list(with_saco.values()))
+        words = WORDS_OF_FLIPPED[flipped]
+        cells[words, "among the four"] = among
+        cells[words, "with SaCo"] = mean_with_saco
+        cells[words, "difference"] = among - mean_with_saco
+    return listed(cells, ["sign-flipped", "correlation"])
+
+
+def orientations_in_words(orientations: pd.DataFrame) -> pd.DataFrame:
+    """`by_orientation` as a table of text, one column per correlation."""
+    return in_words(orientations, ["sign-flipped"], "correlation", ".2f")
 
 
 def case_in_words(case: Case) -> str:
@@ -242,24 +271,29 @@ def maps(picture: Picture) -> Drawn:
 def two_manners(picture: Picture) -> Drawn:
     """Figure 1: the image with its groups erased cumulatively, and each alone; what is left of the probability."""
     method, whole, pixels = picture.erased_by, picture.facts.p_full, picture.pixels
-    answers = picture.steps[method].set_index("group")
-    group = picture.maps[method].group.to_numpy() + 1  # 1 is the most salient
+    lost = picture.steps[method].set_index("group")
+    group = picture.maps[method].group.to_numpy() + 1  # 1 is the most salient; 0: in no group
     average = pixels.mean(axis=0, keepdims=True)
-    left = {mark: (whole - answers.together[mark], whole - answers.alone[mark]) for mark in MARKS}
+
+    def without(erased: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.where(erased[:, None], average, pixels)
+
     fig, axes = plt.subplots(2, len(MARKS) + 1, figsize=(8, 3.2))
     picture.draw(axes[0][0], pixels, f"whole: {whole:.2f}")
     axes[1][0].imshow(picture.square(np.where(group > 0, group, np.nan)), cmap="viridis_r")
     figures.bare(axes[1][0], "the ten groups", size=8)
-    for column, mark in zip(axes.T[1:], MARKS, strict=True):
-        so_far, alone = (group >= 1) & (group <= mark), group == mark
-        picture.draw(column[0], np.where(so_far[:, None], average, pixels), f"1 to {mark}: {left[mark][0]:.2f}")
-        picture.draw(column[1], np.where(alone[:, None], average, pixels), f"only {mark}: {left[mark][1]:.2f}")
+    said = []
+    for (above, below), mark in zip(axes.T[1:], MARKS, strict=True):
+        left_together, left_alone = whole - lost.together[mark], whole - lost.alone[mark]
+        picture.draw(above, without((group >= 1) & (group <= mark)), f"1 to {mark}: {left_together:.2f}")
+        picture.draw(below, without(group == mark), f"only {mark}: {left_alone:.2f}")
+        said.append(f"group {mark} {left_together:.2f} and {left_alone:.2f}")
     axes[0][0].set_ylabel("cumulative", fontsize=9)
     axes[1][0].set_ylabel("alone", fontsize=9)
-    parts = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
+    parts = ", ".join(said)
     return fig, (
         f"Two rows of images with groups of pixels erased, by {label(method)}. Probability of the whole image "
-        f"{whole:.2f}. Left of it, cumulatively and with the group alone: {parts}."
+        f"{whole:.2f}. What is left of it, cumulatively and with the group alone: {parts}."
     )
 
 
@@ -356,41 +390,56 @@ def draw_steps(ax: Any, step: pd.DataFrame) -> None:
     ax.set_xlabel("group, by salience")
 
 
+WORST, BEST = 0.1, 1.0
+"""Where the worst and the best score lie on an axis of a radar chart."""
+
+
 def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     """Figure 4, a row of charts per data set, one per family of methods and each with random scores: on the axis of
-    each metric the worst of all methods at 0.1, the best at 1, linear between (dataset, metric, method, estimate)."""
-    drawn = [*METHODS, CHANCE]
-    better = values.assign(estimate=values["estimate"] * values["metric"].map(SIGN))
-    grid = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[drawn]
-    lowest, highest = grid.min(axis=1), grid.max(axis=1)
-    scaled = grid.sub(lowest, axis=0).div((highest - lowest).where(highest > lowest), axis=0) * 0.9 + 0.1
-    scaled = scaled.fillna(0.55)
-    angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
+    each metric the worst of all methods at `WORST`, the best at `BEST`, linear between (dataset, metric, method,
+    estimate)."""
+    places = _places_on_axes(values)
     charts = list(product(datasets, FAMILIES.items()))
     fig, axes = figures.panels(len(charts), len(FAMILIES), height=3.4, subplot_kw={"projection": "polar"})
     for ax, (dataset, (family, members)) in zip(axes, charts, strict=True):
-        for place, method in enumerate([*members, CHANCE]):
-            corner = [scaled.loc[(dataset, metric), method] for metric in (*SIGN, next(iter(SIGN)))]  # closed
-            style = {"ls": ("-", "--", ":", "-.")[place % 4], "color": PALETTE[place % 4], "lw": 1.8}
-            if method == CHANCE:
-                style = {"ls": "-", "color": RED, "lw": 2.6}
-            ax.plot(angles, corner, label=short(method), zorder=3 + (method == CHANCE), **style)
-        ax.set_theta_offset(np.pi / 2)
-        ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=7)
-        ax.set_ylim(0, 1.02)
-        ax.set_yticks([0.1, 0.55, 1.0], [])
+        _draw_radar(ax, places.loc[dataset], [*members, CHANCE])
         ax.set_title(f"{label(dataset)}: {family}-based", fontsize="small", pad=14)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, ncols=2, frameon=False)
-    chance = scaled[CHANCE]
-    where = []
+    of_random = []
     for dataset in datasets:
-        places = ", ".join(f"{label(metric)} {chance[dataset, metric]:.2f}" for metric in SIGN)
-        where.append(f"{label(dataset)}: {places}")
+        on_axes = ", ".join(f"{label(metric)} {places[CHANCE][dataset, metric]:.2f}" for metric in SIGN)
+        of_random.append(f"{label(dataset)}: {on_axes}")
     return fig, (
         f"Radar charts, one for each of {len(datasets)} data sets and three families of methods, five axes, outward is "
         "better. Where random scores "
-        f"(red) lie between 0.1, the worst method, and 1, the best: {'; '.join(where)}."
+        f"(red) lie between {WORST:g}, the worst method, and {BEST:g}, the best: {'; '.join(of_random)}."
     )
+
+
+def _places_on_axes(values: pd.DataFrame) -> pd.DataFrame:
+    """Where each method lies on the axis of a metric, [dataset and metric, methods]."""
+    better = values.assign(estimate=values["estimate"] * values["metric"].map(SIGN))
+    scores = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[[*METHODS, CHANCE]]
+    lowest, highest = scores.min(axis=1), scores.max(axis=1)
+    # Where all methods have one score, each lies in the middle.
+    length = (highest - lowest).where(highest > lowest)
+    share = scores.sub(lowest, axis=0).div(length, axis=0).fillna(0.5)
+    return share * (BEST - WORST) + WORST
+
+
+def _draw_radar(ax: Any, places: pd.DataFrame, methods: Sequence[str]) -> None:
+    """One chart: a polygon for each method, random scores in red (`places`: [metrics, methods])."""
+    angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
+    closed = [*SIGN, next(iter(SIGN))]  # back to the first corner
+    for number, method in enumerate(methods):
+        style = {"ls": ("-", "--", ":", "-.")[number % 4], "color": PALETTE[number % 4], "lw": 1.8, "zorder": 3}
+        if method == CHANCE:
+            style = {"ls": "-", "color": RED, "lw": 2.6, "zorder": 4}
+        ax.plot(angles, places.loc[closed, method], label=short(method), **style)
+    ax.set_theta_offset(np.pi / 2)
+    ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=7)
+    ax.set_ylim(0, 1.02)
+    ax.set_yticks([WORST, (WORST + BEST) / 2, BEST], [])
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, ncols=2, frameon=False)
 
 
 def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:

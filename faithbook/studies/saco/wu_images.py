@@ -216,46 +216,52 @@ of_changed_settings = wu.of_settings(CHANGED)
 def changes_by_family(kinds: Kinds, tried: Scores) -> pd.DataFrame:
     """By kind, setting (`CHANGED`) and family of methods what the setting changes of SaCo, on the data sets that went
     through it (`tried`: prepared by `of_changed_settings`)."""
-    value, rows = tried.quantity("setting", "method"), []
+    saco = tried.quantity("setting", "method")
+    rows = []
     for kind, datasets in kinds.datasets.items():
         frame = tried.frame[tried.frame["dataset"].isin(datasets)]
         measured = list(frame["dataset"].unique())
-        went_through = set(frame["setting"])
-        of_set = partial(value, dataset=measured)
-        for setting, family in product(CHANGED, FAMILIES):
-            if setting in went_through:
-                # The same images under both settings, so that the difference is of the setting alone.
-                changed = [of_set(setting, name) - of_set("main", name) for name in FAMILIES[family]]
-                change = comparison.mean(changed).ours
-                row = {"images": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
-                rows.append(row | {"family": f"{family}-based", "n": change.n, **ends_of(change)})
+        saco_of_kind = partial(saco, dataset=measured)
+        settings = [setting for setting in CHANGED if setting in set(frame["setting"])]
+        for setting, (family, methods) in product(settings, FAMILIES.items()):
+            # The same images under both settings, so that the difference is of the setting alone.
+            changes = [saco_of_kind(setting, method) - saco_of_kind("main", method) for method in methods]
+            change = comparison.mean(changes).ours
+            row = {"images": kind, "data sets": ", ".join(map(label, measured)), "change": CHANGED[setting]}
+            rows.append(row | {"family": f"{family}-based", "n": change.n, **ends_of(change)})
     return pd.DataFrame(rows)
 
 
 def clear_changes(changes: pd.DataFrame) -> str:
-    """What `changes_by_family` shows, in sentences: by kind of images and change in how many families SaCo clearly
-    changes (a 95 % interval without zero), and by how much."""
+    """What `changes_by_family` shows, in sentences: by kind of images the changes with which SaCo of a family clearly
+    differs (a 95 % interval without zero), in how many families, and by how much."""
     sentences = []
-    for (kind, change), rows in changes.groupby(["images", "change"], sort=False):
-        clear = rows[(rows["low"] > 0) | (rows["high"] < 0)]
-        sizes = ", ".join(written(value, "+.2f") for value in clear["estimate"])
-        by_how_much = f" (by {sizes})" if len(clear) else ""
-        sentences.append(f"on {kind} with *{change}* of {len(clear)} of {len(rows)} families{by_how_much}")
-    return f"Mean SaCo changes clearly (95 % interval without zero) {'; '.join(sentences)}."
+    for kind, of_kind in changes.groupby("images", sort=False):
+        with_effect = []
+        for change, families in of_kind.groupby("change", sort=False):
+            clear = families[(families["low"] > 0) | (families["high"] < 0)]
+            if len(clear):
+                sizes = ", ".join(written(value, "+.2f") for value in clear["estimate"])
+                with_effect.append(f"*{change}* ({len(clear)} of {len(families)} families, by {sizes})")
+        if with_effect:
+            sentences.append(f"On {kind} mean SaCo of a family changes clearly with {' and with '.join(with_effect)}.")
+        else:
+            sentences.append(f"On {kind} no change moves mean SaCo of any family clearly.")
+    return f"*Clearly* means: the 95 % interval does not include zero. {' '.join(sentences)}"
 
 
 def by_model(kinds: Kinds) -> pd.DataFrame:
     """SaCo of each method by kind and model, mean over the model's data sets."""
+    everything = kinds.measured.frame
     rows = []
     for kind, datasets in kinds.datasets.items():
-        frame = kinds.measured.frame
-        frame = frame[frame["dataset"].isin(datasets)]
-        for model in dict.fromkeys(frame["model"]):
-            of_set = sorted(set(frame[frame["model"] == model]["dataset"]))
-            points, sizes = {}, []
+        of_kind = everything[everything["dataset"].isin(datasets)]
+        for model in dict.fromkeys(of_kind["model"]):
+            its_datasets = sorted(set(of_kind[of_kind["model"] == model]["dataset"]))
+            estimates = {}
             for method in METHODS:
-                value = kinds.saco[kind](method, dataset=of_set, model=model).ours
-                points[short(method)] = value.point
-                sizes.append(value.n)
-            rows.append({"images": kind, "model": model, "n": min(sizes), **points})
+                estimates[short(method)] = kinds.saco[kind](method, dataset=its_datasets, model=model).ours
+            fewest = min(estimate.n for estimate in estimates.values())
+            points = {name: estimate.point for name, estimate in estimates.items()}
+            rows.append({"images": kind, "model": model, "n": fewest, **points})
     return pd.DataFrame(rows)

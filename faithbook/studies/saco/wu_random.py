@@ -119,17 +119,18 @@ def ahead_and_behind(wins: pd.DataFrame) -> str:
 # -------------------------------------------------------------------------------------------------------------- images
 def needed_by_method(at: Quantity, methods: Sequence[str]) -> pd.DataFrame:
     """Images needed by metric and method against a random map, of SaCo also against zero, and for a sign test."""
+    tests = [(metric, AGAINST_MAP) for metric in SIGN]
+    tests.append(("saco", AGAINST_ZERO))  # of SaCo alone the mean over random scores is known
     rows = []
-    for metric, against in (*((name, AGAINST_MAP) for name in SIGN), ("saco", AGAINST_ZERO)):
-        for method in methods:
-            effect = effect_of(at, metric, method, against=against)
-            row = {"metric": metric, "against": against, "method": method, "effect": effect.ours.point}
-            sign_test = np.nan
-            if against == AGAINST_MAP:
-                win, tie = (at(quantity, metric, method).ours.point for quantity in ("win", "tie"))
-                sign_test = np.ceil(needed.sign_test_needed(win, tie))
-            row |= needed.needed_row(effect) | {"sign test": sign_test, "n": effect.ours.n}
-            rows.append(row)
+    for (metric, against), method in product(tests, methods):
+        effect = effect_of(at, metric, method, against=against)
+        sign_test = np.nan
+        if against == AGAINST_MAP:
+            win = at("win", metric, method).ours.point
+            tie = at("tie", metric, method).ours.point
+            sign_test = np.ceil(needed.sign_test_needed(win, tie))
+        row = {"metric": metric, "against": against, "method": method, "effect": effect.ours.point}
+        rows.append(row | needed.needed_row(effect) | {"sign test": sign_test, "n": effect.ours.n})
     return pd.DataFrame(rows)
 
 
@@ -152,10 +153,12 @@ def spreads(moment: Callable[..., Comparison], counts: Iterable[int]) -> pd.Data
     the mean within 0.02 of zero in 95 % of samples (`moment(power, k)`)."""
     rows = []
     for k in sorted(counts):
-        mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
-        row = {"groups": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread, "ours", "ours low", "ours high")}
+        mean = moment(1, k)
+        spread = needed.deviation(mean, moment(2, k))
+        # The half width 1.96 * spread / sqrt(images) of an interval of the mean is 0.02.
         images = np.ceil((1.96 * spread.ours.point / 0.02) ** 2)
-        rows.append(row | {"n": mean.n, **ends_of(moment(1, k), "mean SaCo"), "images needed": images})
+        row = {"groups": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread, "ours", "ours low", "ours high")}
+        rows.append(row | {"n": mean.ours.n, **ends_of(mean, "mean SaCo"), "images needed": images})
     return pd.DataFrame(rows)
 
 

@@ -90,8 +90,9 @@ def sizes_in_words(saco: At) -> str:
     return (
         f"*n* is that of the method with the fewest images, in the smaller data set. All of its {with_ten:,} images "
         f"were cut into {MID} groups and {with_five} of them also into {KS[0]} and {KS[-1]}. Some Grad-CAM maps give "
-        f"every pixel one score and have no SaCo: {fewest_of_ten} of the {with_ten:,} images and {fewest_of_five} of "
-        f"the {with_five} are left. A comparison without Grad-CAM has all of them."
+        f"every pixel one score and have no SaCo. With the model where most do, {fewest_of_ten} of the {with_ten:,} "
+        f"images and {fewest_of_five} of the {with_five} are left, and *n* is counted there. A comparison without "
+        "Grad-CAM has all images."
     )
 
 
@@ -245,7 +246,11 @@ def statements_on_table2(printed: Mapping[tuple[int, str], float]) -> str:
     shares = [lost[method] / abs(printed[few, method]) for method in METHODS if lost[method] > 0]
     steady = max(abs(lost[method]) for method in STEADY)
     as_small = [short(name) for name in METHODS if name not in STEADY and abs(lost[name]) < steady]
-    below_raw = [short(name) for name in FAMILIES["attention"] if printed[few, name] < printed[few, RAW]]
+    below_raw = [
+        f"{short(name)} is below it ({printed[few, name]:.3f} and {printed[few, RAW]:.3f})"
+        for name in FAMILIES["attention"]
+        if printed[few, name] < printed[few, RAW]
+    ]
     return (
         f"- *The fall with more groups is slight*, says the paper. In its Table 2, {len(shares)} of the ten methods "
         f"fall from {few} to {many} groups, by {100 * min(shares):.0f} to {100 * max(shares):.0f} % of their value at "
@@ -253,7 +258,7 @@ def statements_on_table2(printed: Mapping[tuple[int, str], float]) -> str:
         f"- *Two methods hardly depend on the number of groups*, {_and(STEADY)}. They change by up to {steady:.3f}. "
         f"{' and '.join(as_small) or 'No other method'} changes as little, or less, and is not named in the paper.\n"
         f"- *Raw attention is the weakest of its family.* It is at {MID} groups; at {few} groups "
-        f"{' and '.join(below_raw) or 'no method'} is below it."
+        f"{' and '.join(below_raw) or 'no method is below it'}."
     )
 
 
