@@ -239,7 +239,7 @@ page.listing(
 # - *Open:* how far a single image, or a mean of some, deviates from that. With $K$ groups SaCo of unrelated scores and
 #   drops is close to a rank correlation of $K$ pairs, whose standard deviation is $1/\sqrt{K-1}$: 0.50, 0.33 and 0.23 for 5,
 #   10 and 20 groups. A mean over $n$ images has $1/\sqrt n$ of that.
-# - *Ours:* the mean of five samples per image in the full run (the text says of no second one), and an interval at every
+# - *Ours:* the mean of five samples per image in the full run (the text mentions only one), and an interval at every
 #   mean. The {doc}`page on random scores <saco_random>` has what we measured, and what it does to comparisons.
 
 # %% [markdown]

@@ -85,8 +85,7 @@ Markdown(wu_images.orders_in_words(kinds, printed))
 # where the paper reports none. The verdicts of the {doc}`scoreboard <scoreboard>` are those on photographs, with one difference: that
 # existing metrics agree with one another much more than with SaCo is *mixed* there, because a choice that the paper does not report
 # changes the answer ({doc}`saco_figures`). That SaCo does not depend on the scale of scores follows from the formula, on any images, and is
-# left out. The table names one comparison of each claim, in full: the one that decides, or, of a claim that makes several statements, the
-# first.
+# left out.
 
 # %%
 over = ["dataset", "model", "metric", "method"]
@@ -99,8 +98,8 @@ judged = wu_images.variants(curves, page.worded)
 page.listing(
     judged[["claim", "images", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
-    caption="The claims of the paper, judged on each kind of images alone: the decision and the comparison named in the text, with its "
-    "95 % interval",
+    caption="The claims of the paper, judged on each kind of images alone: the decision, and the part that decides (of a claim that makes "
+    "several statements: its first comparison), with its 95 % interval",
     digits=2,
 )
 

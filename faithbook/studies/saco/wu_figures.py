@@ -370,8 +370,8 @@ def imagenet_case(case: Case) -> Drawn:
         step = case.groups[case.groups["method"] == method]
         draw_steps(ax, step)
         said.append(
-            f"{label(method)}: lost after three groups {step.together.iloc[2]:.2f}, most without one group alone "
-            f"{step.alone.max():.2f}"
+            f"{label(method)}: lost after three groups {written(step.together.iloc[2], '.2f')}, most without one group "
+            f"alone {written(step.alone.max(), '.2f')}"
         )
     axes[1][0].set_ylabel("loss of probability")
     fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
