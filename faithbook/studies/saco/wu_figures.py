@@ -402,7 +402,7 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     charts = list(product(datasets, FAMILIES.items()))
     fig, axes = figures.panels(len(charts), len(FAMILIES), height=3.4, subplot_kw={"projection": "polar"})
     for ax, (dataset, (family, members)) in zip(axes, charts, strict=True):
-        _draw_radar(ax, places.loc[dataset], [*members, CHANCE])
+        _draw_radar(ax, places, dataset, [*members, CHANCE])
         ax.set_title(f"{label(dataset)}: {family}-based", fontsize="small", pad=14)
     of_random = []
     for dataset in datasets:
@@ -426,15 +426,15 @@ def _places_on_axes(values: pd.DataFrame) -> pd.DataFrame:
     return share * (BEST - WORST) + WORST
 
 
-def _draw_radar(ax: Any, places: pd.DataFrame, methods: Sequence[str]) -> None:
-    """One chart: a polygon for each method, random scores in red (`places`: [metrics, methods])."""
+def _draw_radar(ax: Any, places: pd.DataFrame, dataset: str, methods: Sequence[str]) -> None:
+    """One chart: a polygon for each method, random scores in red (`_places_on_axes`)."""
     angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
-    closed = [*SIGN, next(iter(SIGN))]  # back to the first corner
+    corners = [(dataset, metric) for metric in (*SIGN, next(iter(SIGN)))]  # the last is the first: a closed line
     for number, method in enumerate(methods):
         style = {"ls": ("-", "--", ":", "-.")[number % 4], "color": PALETTE[number % 4], "lw": 1.8, "zorder": 3}
         if method == CHANCE:
             style = {"ls": "-", "color": RED, "lw": 2.6, "zorder": 4}
-        ax.plot(angles, places.loc[closed, method], label=short(method), **style)
+        ax.plot(angles, places[method].loc[corners], label=short(method), **style)
     ax.set_theta_offset(np.pi / 2)
     ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=7)
     ax.set_ylim(0, 1.02)
