@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,24 +57,33 @@ class Asked:
 
 
 # ------------------------------------------------------------------------------------------------- what pages compare
+@dataclass(frozen=True)
+class ListenedTo:
+    """A page whose claims are kept and judged by nobody; all else that its notebook asks of it the page answers."""
+
+    page: Page
+    claims: dict[str, Claim] = field(default_factory=dict)
+
+    def test(self, claims: Mapping[str, Claim]) -> dict[str, Any]:
+        """Keep the claims of a section."""
+        self.claims.update(claims)
+        return {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.page, name)
+
+
 def asked_on(page: str) -> list[Asked]:
     """What a page compares for its claims, on the values that the book shows."""
     claims: dict[str, Claim] = {}
-
-    class Listening(Page):
-        """A page that keeps its claims and judges nothing."""
-
-        def test(self, claims_of_section: Mapping[str, Claim]) -> Any:
-            claims.update(claims_of_section)
-            return {}
-
     names: dict[str, Any] = {"__name__": "__main__", "profile": "laptop", "values": "reference"}
     for statement in freeze.measured_in(page):
         if _sets_parameter(statement):
             continue
         exec(compile(ast.Module([statement], []), page, "exec"), names)
-        if isinstance(shown := names.get("page"), Page) and not isinstance(shown, Listening):
-            shown.__class__ = Listening
+        # From the statement on that makes the page, its notebook has the listener in its place.
+        if isinstance(names.get("page"), Page):
+            names["page"] = ListenedTo(names["page"], claims)
     compared: list[Asked] = []
     for name, claim in claims.items():
         compared += _asked(analysis_plan.rule(name), name, claim)

@@ -181,17 +181,32 @@ def _measured(told: Told) -> str:
     """The numbers, by the kind of rule."""
     if told.verdict["effect"] is None:
         return ""
-    templates = {"same": _same, "order": _order, "trend": _trend}
-    return templates.get(told.rule.rule, _comparisons)(told)
+    of_rule = _OTHER_RULES.get(told.rule.rule, _comparisons)
+    return of_rule(told)
+
+
+def names_the_deciding_one(told: Told) -> bool:
+    """Whether the sentences of a verdict name, of several comparisons, the one that decides, so that a reader should
+    find `DECIDES` near them."""
+    if told.verdict["decision"] in (NOTHING, NOT_TESTED):
+        return False
+    if told.rule.rule == "whole" and told.statements:
+        return any(names_the_deciding_one(statement) for statement in told.statements.values())
+    is_measured = told.verdict["effect"] is not None
+    return is_measured and told.rule.rule not in _OTHER_RULES and _is_of_several(told)
+
+
+def _is_of_several(told: Told) -> bool:
+    return (told.verdict["parts"] or 0) > 1
 
 
 def _comparisons(told: Told) -> str:
     one = told.verdict
     scale = _quantity(told.rule).get("shown", "")
     value = f"{_value(one, scale)}{_in_brackets(one, _about(told), scale, told.sizes)}"
-    parts = one["parts"] or 0
-    if parts < 2:
+    if not _is_of_several(told):
         return _capital(f"{_part(one)}: {value}.")
+    parts = one["parts"]
     held = _counted(one["passed"], parts, "comparison", "hold")
     asked = told.required if told.required is not None else told.rule.needed(parts)
     if asked < parts and told.rule.rule != "each" and told.required is None:
@@ -285,6 +300,10 @@ def _same(told: Told) -> str:
         apart = abs(one["effect"] - one["published"])
         return f"{held}; the largest difference is {rounded(apart, -math.floor(math.log10(apart)))} ({_part(one)})."
     return f"{held}; the one furthest off is {_part(one)}: ours {ours}, {theirs} {other}."
+
+
+_OTHER_RULES = {"same": _same, "order": _order, "trend": _trend}
+"""The sentences of rules that are not about comparisons."""
 
 
 def _nothing(told: Told) -> str:

@@ -268,7 +268,7 @@ class Page:
         lines = [*(f"- {', '.join(names)}: {facts}" for facts, names in besides.items()), *rest]
         if not lines:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
-        if any("the one that decides" in in_sentences.sentences(self._told(verdict)) for verdict in tested.values()):
+        if any(in_sentences.names_the_deciding_one(self._told(verdict)) for verdict in tested.values()):
             lines.append(f"- {in_sentences.DECIDES}")
         lines.append(f"- Rules as written on {dated}.")
         return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
