@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from refusals import refused
 from store import Store
 from test_pages_soft import FIVE, SOFT, cells_of, kept, scores
 
+from faithbook.engine.shares import replaced_by
 from faithbook.engine.studies import entry_of
 from faithbook.engine.study import FULL, LAPTOP, Profile
-from faithbook.judge import reference
 from faithbook.paths import root
 from faithbook.sources import datasets
 from faithbook.sources.files import files_of
@@ -117,13 +118,13 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
 
     older = run(dataset="sst", seed=0)  # from before the notebook had classifiers
     small, large = (run(dataset="sst", classifier=name, seed=0) for name in ("", "mpnet"))
-    assert reference._is_as(older, small)
-    assert not reference._is_as(older, large)
-    assert not reference._is_as(large, small)
+    assert replaced_by(small, [older], [small], "small") == [older]
+    assert replaced_by(large, [older], [large], "large") == []
+    assert replaced_by(small, [large], [small], "small") == []
     part = run(dataset="sst", classifier="mpnet", seed=0, part=1, parts=4)
-    assert reference._inputs_of(part) != reference._inputs_of(older)
+    assert replaced_by(part, [older], [part], "part") == []
     part["parameters"]["classifier"] = ""
-    assert reference._inputs_of(part) == reference._inputs_of(older)  # which the reference has whole
+    refused(DataError, "the reference has these inputs whole", replaced_by, part, [older], [part], "part")
 
 
 def classifiers_of(notebook: str, profile: Profile) -> list[str]:

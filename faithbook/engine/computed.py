@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from faithbook.engine.inputs import UNITS_DIR
-from faithbook.engine.plan import notebook_parameters
-from faithbook.engine.run import Run, point_of
-from faithbook.engine.study import PARTS
+from faithbook.engine.run import Run
+from faithbook.engine.shares import point_of
 from faithbook.engine.units import UNITS, parameters_of, read_units
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError, unknown
@@ -73,7 +72,7 @@ def means_beside_book(
     import scipy.stats
 
     path = run.folder / (f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet")
-    is_share = run.job.parameters.get(PARTS, 1) > 1
+    is_share = run.share[1] > 1
     if not path.is_file():
         if is_share:  # no input falls to it
             return pd.DataFrame(columns=[*by, *_STATISTICS])
@@ -136,8 +135,7 @@ def _values_of_book(run: Run, part: str) -> pd.DataFrame | None:
     ending = f"-{UNITS}_{part}.parquet" if part else f"-{UNITS}.parquet"
     frames = []
     for path in sorted((root() / UNITS_DIR / name).glob(f"*{ending}")):
-        parameters = {**notebook_parameters(source), **parameters_of(path)}
-        if _without_profile(point_of(source, parameters)) == wanted:
+        if _without_profile(point_of(source, parameters_of(path))) == wanted:
             frames.append(read_units(path))
     return pd.concat(frames, ignore_index=True) if frames else None
 

@@ -64,6 +64,7 @@ from faithbook.engine.plan import (
     plan,
     share_of,
 )
+from faithbook.engine.shares import added_to, point_of
 from faithbook.engine.studies import entry_of, reads_of
 from faithbook.engine.study import Settings
 from faithbook.engine.units import UNITS, UNITS_SCHEMA, read_units, write_units
@@ -372,12 +373,28 @@ def load_units(
     if not files:
         where = f"the committed {place}" if place else f"a whole run at the profile {profile}"
         raise DataError(f"{notebook} has no {_units_file(part)} in {where}: it is made by run.save_units(...)")
-    units = pd.concat([read_units(file) for file in files], ignore_index=True)
-    # A run from before the notebook had a parameter has done what its default does.
+    frames = [read_units(file) for file in files]
+    columns = {name for frame in frames for name in frame.columns}
+    # Choices (of which a parameter is None by default) are not kept with the values.
     defaults = notebook_parameters(find_notebook(notebook))
-    return units.fillna(
-        {name: value for name, value in defaults.items() if name in units.columns and value is not None}
-    )
+    parameters = [name for name, default in defaults.items() if default is not None and name in columns]
+    return pd.concat([_with_added(frame, notebook, parameters) for frame in frames], ignore_index=True)
+
+
+def _with_added(units: pd.DataFrame, notebook: str, parameters: Iterable[str]) -> pd.DataFrame:
+    """The values of a run from before its notebook had all these parameters, with what the study says that it did.
+
+    DataError where the study does not say it: a default of today may be another than what was done then.
+    """
+    missing = [name for name in parameters if name not in units.columns]
+    added = added_to(notebook)
+    unsaid = [name for name in missing if name not in added]
+    if unsaid:
+        raise DataError(
+            f"some runs of {notebook} are from before it had the parameter {unsaid[0]}: say in the study's study.py "
+            f"what they did, added={{{unsaid[0]!r}: ...}}, or make them again"
+        )
+    return units.assign(**{name: added[name] for name in missing}) if missing else units
 
 
 def has_units(notebook: str, part: str = "") -> bool:
@@ -458,14 +475,6 @@ def _changed_runs(job: Job) -> list[Path]:
         if changes_of(job.source, parameters) and point_of(job.source, parameters) == wanted:
             runs.append(folder)
     return runs
-
-
-def point_of(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a run that say what it is of: without choices and without its share of the inputs."""
-    defaults = notebook_parameters(source)
-    known = {**defaults, **parameters}
-    choices = {name for name, value in defaults.items() if value is None}
-    return {name: value for name, value in known.items() if name not in (*choices, PART, PARTS)}
 
 
 def load_manifests(profile: str) -> pd.DataFrame:

@@ -244,6 +244,8 @@ class Notebook(BaseModel):
     - `grid`: the parameters over whose values it runs, each with the setting that lists these. A list may depend on the
       parameters before it (`by`). Of an empty first list nothing runs.
     - `parts`: by profile, among how many runs the inputs of each point of the grid are shared out; one, if not named.
+    - `added`: the parameters that it has got since values of it were committed, each with what runs before it did. It
+      is said here because the notebook's default may become another one, which must not relabel those runs.
     - `reads`: the notebooks whose results it loads.
     - `loads`: the models, data and files that a run opens, by name (`faithbook.artifacts`); it may open no other, and
       runs again when one of them changes.
@@ -261,6 +263,7 @@ class Notebook(BaseModel):
     settings: Making = no_settings
     grid: dict[str, str] = {}
     parts: dict[str, PositiveInt] = {}
+    added: dict[str, Any] = {}
     reads: tuple[str, ...] | Choosing = ()
     loads: tuple[str, ...] | Loading = ()
     shareable: bool = True

@@ -23,12 +23,11 @@ from typing import Any
 import pandas as pd
 
 from faithbook.access import require
-from faithbook.artifacts import FEW
 from faithbook.engine.machine import is_clean, uncommitted
 from faithbook.engine.pages import BOARD, mirror
-from faithbook.engine.plan import MANIFEST, find_notebook, notebook_parameters, plan, share_of, slug_of
+from faithbook.engine.plan import MANIFEST, plan, slug_of
+from faithbook.engine.shares import replaced_by
 from faithbook.engine.studies import shareable, study_names
-from faithbook.engine.study import PART, PARTS
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.judge.scoreboard import FIELDS, filled, to_judge
 from faithbook.judge.scores import REFERENCE
@@ -69,17 +68,7 @@ def add(folders: Sequence[Path], profile: str = "full") -> Path:
     runs = list(manifest["runs"])
     new_runs = {folder: _checked(folder, manifest["profile"]) for folder in folders}
     for folder, facts in new_runs.items():
-        of_notebook = [run for run in runs if run["notebook"] == facts["notebook"]]
-        inputs, parts = _inputs_of(facts), _parts(facts)
-        shared = [run for run in of_notebook if _inputs_of(run) == inputs and parts not in (1, _parts(run))]
-        together = [run for run in new_runs.values() if _inputs_of(run) == inputs and _parts(run) == parts]
-        if any(_is_few_of(facts, run) for run in of_notebook):
-            raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
-        if shared and len(together) < parts:
-            known = "whole" if _parts(shared[0]) == 1 else f"in {_parts(shared[0])} parts"
-            fault = f"{folder} is one of {parts} parts, but the reference has these inputs {known}"
-            raise DataError(f"{fault}: add all parts at once")
-        for old in [run for run in of_notebook if run in shared or _is_few_of(run, facts) or _is_as(run, facts)]:
+        for old in replaced_by(facts, runs, new_runs.values(), str(folder)):
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
         before = Path(UNITS, facts["notebook"], slug_of(facts["parameters"]))
@@ -166,29 +155,6 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
         raise DataError(f"{what} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
     return facts
-
-
-def _inputs_of(run: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The notebook of a run and its parameters, without which part of the inputs it has. A run from before its notebook
-    had a parameter has done what the default says."""
-    defaults = notebook_parameters(find_notebook(run["notebook"]))
-    return run["notebook"], {**defaults, **run["parameters"], PART: 1, PARTS: 1}
-
-
-def _is_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a run has the parameters of another of its notebook, as far as this still has them."""
-    before = _inputs_of(old)[1] | old["parameters"]
-    return all(new["parameters"].get(name, value) == value for name, value in before.items())
-
-
-def _is_few_of(few: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
-    """Whether a run is of a few inputs of the data set of another of its notebook."""
-    return few["parameters"].get("dataset") == f"{whole['parameters'].get('dataset')}{FEW}"
-
-
-def _parts(run: Mapping[str, Any]) -> int:
-    """The number of runs among which the inputs of this one are shared out."""
-    return share_of(run["parameters"])[1]
 
 
 def _is_of(name: Path, run: Mapping[str, Any]) -> bool:
