@@ -15,7 +15,7 @@ from faithbook.engine.run import load_units
 from faithbook.engine.studies import notebooks
 from faithbook.engine.study import CONFIRM
 from faithbook.engine.units import UNITS_SCHEMA, write_units
-from faithbook.judge import confirmed, freeze, published, unseen
+from faithbook.judge import confirmed, freeze, published
 from faithbook.judge.published import our_table
 from faithbook.paths import root
 from faithbook.sources.reserve import measured_ids
@@ -54,7 +54,9 @@ def run_in(folder: Path, ids=(FRESH,), **changed) -> Path:
 def test_only_the_computations_that_sizes_were_planned_for_draw_on_the_reserve():
     names = [notebook.name for notebook in confirmed.confirming()]
     assert set(names) == set(our_table("confirmatory_sizes")["measured_by"])
-    assert names[0] == "soft_metrics" and set(names) == set(unseen.SETS)
+    assert names[0] == "soft_metrics" and set(names) == {
+        notebook.name for notebook in notebooks("compute") if notebook.reserve
+    }
     others = [notebook for notebook in notebooks("compute") if notebook.name not in names]
     assert not [other.name for other in others if other.settings(CONFIRM).get("sample") == "confirmatory"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from faithbook.engine.study import PROFILES, Notebook, Settings, Study, find_profile
+from faithbook.engine.study import PROFILES, Confirmation, Notebook, Settings, Study, find_profile
 from faithbook.paths import studies_dir
 from faithlib.errors import InputError, unknown
 
@@ -78,6 +78,11 @@ def shareable(name: str) -> bool:
     """Whether the values of a notebook may be committed."""
     entry = entry_of(name)
     return entry is None or entry.shareable
+
+
+def confirmations() -> dict[str, Confirmation]:
+    """By paper, which of its findings are judged once more on the reserve; of other papers none are."""
+    return {paper: study.confirmation for study in studies().values() if study.confirmation for paper in study.papers}
 
 
 def study_names(study: str | None) -> list[str]:

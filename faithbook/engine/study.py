@@ -21,7 +21,7 @@ table); a run's name depends on the values at its own parameters alone, and its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal, TypeVar
 
@@ -237,6 +237,22 @@ def no_settings(_: Profile) -> Settings:
     return Settings()
 
 
+@dataclass(frozen=True)
+class OnReserve:
+    """How a computation measures the reserve, at the profile `confirm`.
+
+    - `count`: its setting that is a number of inputs;
+    - `datasets`: its data sets there by its own names for them, whether this machine has them or not;
+    - `models`: how many models it asks, each in a run of its own;
+    - `values_with`: the computation among whose values its own lie, where it measures more of that one's inputs.
+    """
+
+    count: str
+    datasets: tuple[str, ...]
+    models: int = 1
+    values_with: str = ""
+
+
 class Notebook(BaseModel):
     """One notebook of a study.
 
@@ -252,6 +268,7 @@ class Notebook(BaseModel):
     - `shareable`: false keeps its values out of the committed reference: they quote texts that are not ours, or are
       about what a reader brings.
     - `public`: false keeps its page out of a published book: it quotes texts or images that are not ours to publish.
+    - `reserve`: how it measures inputs that no run had measured, if it does.
     - `contents`: whether its page stands in the contents of its study, in the appendix, or where `book/_toc.yml` says.
     """
 
@@ -268,6 +285,7 @@ class Notebook(BaseModel):
     loads: tuple[str, ...] | Loading = ()
     shareable: bool = True
     public: bool = True
+    reserve: OnReserve | None = None
     contents: Literal["study", "appendix", "elsewhere"] = "study"
 
     @field_validator("parts")
@@ -319,12 +337,30 @@ Training = tuple[str, dict[str, Any]]
 """A training notebook and its parameters."""
 
 
+@dataclass(frozen=True)
+class Confirmation:
+    """Which findings of a study are judged once more on the reserve, and with what.
+
+    - `measured_by`: the computation that measures its headline claims there; `models`: what it asks, in words;
+    - `reserves`: the data sets with a reserve that the headline claims are confirmed on; of none no headline claim is;
+    - `further`: findings that were planned a day after the headline claims, each with the computation that measures it;
+    - `on_others`: findings that are confirmed on other data sets.
+    """
+
+    measured_by: str
+    models: str
+    reserves: tuple[str, ...] = ()
+    further: Mapping[str, str] = field(default_factory=dict)
+    on_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 class Study:
     """One study: what its `study.py` says of it and of its notebooks.
 
     - `number`: its place among the studies; `title`: its heading in the table of contents, "" where it has none;
     - `overview`: its first page; `more`: pages that follow its reports; both as `book/_toc.yml` names files;
-    - `papers`: the papers whose findings it judges, as `data/claims.csv` names them, each as people are told it.
+    - `papers`: the papers whose findings it judges, as `data/claims.csv` names them, each as people are told it;
+    - `confirmation`: which of them are judged once more on inputs that no run had measured.
     """
 
     def __init__(
@@ -336,9 +372,11 @@ class Study:
         overview: str = "",
         more: Sequence[str] = (),
         papers: Mapping[str, str] | None = None,
+        confirmation: Confirmation | None = None,
     ) -> None:
         self.name, self.number, self.title, self.overview, self.more = name, number, title, overview, tuple(more)
         self.papers = dict(papers or {})
+        self.confirmation = confirmation
         self.notebooks: dict[str, Notebook] = {}
         self.recipes: dict[str, Making] = {}
         self._trainings: Callable[[Profile], Iterable[Training]] = lambda _: ()

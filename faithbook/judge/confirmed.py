@@ -27,7 +27,7 @@ import pandas as pd
 from faithbook.engine.build import run_job
 from faithbook.engine.machine import is_clean
 from faithbook.engine.plan import MANIFEST, Job, find_notebook, make_job, slug_of
-from faithbook.engine.studies import notebooks
+from faithbook.engine.studies import entry_of, notebooks
 from faithbook.engine.study import CONFIRM, Notebook
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import confirmatory_dir, root
@@ -36,9 +36,6 @@ from faithlib.errors import DataError, InputError, unknown
 
 PROFILE = CONFIRM.name
 SAMPLE = "confirmatory"
-KEPT_WITH = {"saco_groups": "saco_metrics"}
-"""Computations that measure more of the inputs of another: their values lie with those of that one, where pages look.
-"""
 
 
 def freeze_digest() -> str:
@@ -104,8 +101,7 @@ def add(folders: Sequence[Path], freeze: str) -> Path:
             if known:
                 raise DataError(f"{path} has {len(known)} inputs that were measured before, such as {min(known)}")
             name = f"{slug_of(facts['parameters'])}-{path.name}"
-            folder_of_values = KEPT_WITH.get(facts["notebook"], facts["notebook"])
-            files[Path(UNITS, folder_of_values, name)] = path.read_bytes()
+            files[Path(UNITS, _folder_of_values(facts["notebook"]), name)] = path.read_bytes()
         runs.append(facts)
     for relative, content in files.items():
         (place / relative).parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +109,13 @@ def add(folders: Sequence[Path], freeze: str) -> Path:
     manifest = {"profile": PROFILE, "runs": runs}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     return place
+
+
+def _folder_of_values(notebook: str) -> str:
+    """Where pages look for what a computation has measured: with the values of another, where it has more of them."""
+    entry = entry_of(notebook)
+    reserve = entry.reserve if entry else None
+    return reserve.values_with or notebook if reserve else notebook
 
 
 def _checked(folder: Path) -> dict[str, Any]:

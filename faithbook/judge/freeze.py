@@ -32,8 +32,8 @@ import pandas as pd
 
 from faithbook.engine.pages import BOARD
 from faithbook.engine.plan import find_notebook
-from faithbook.engine.studies import settings_of
-from faithbook.engine.study import CONFIRM, value_at
+from faithbook.engine.studies import confirmations, entry_of, settings_of
+from faithbook.engine.study import CONFIRM, OnReserve, value_at
 from faithbook.judge.published import our_table
 from faithbook.paths import reference_dir, root
 from faithbook.text import some
@@ -42,33 +42,6 @@ from faithlib.errors import DataError, InputError
 NAMES_ONLY = "names"
 """The id of a row of the history of code that judges the same."""
 FROZEN, SIZES, HISTORY = "data/frozen.json", "data/confirmatory_sizes.csv", "data/rule_history.csv"
-RESERVED_FOR = {
-    "zhao_aletras_2023": ("sst", "ag"),
-    "wu_2024": ("cifar10", "cifar100"),
-    "zaman_belinkov_2022": ("xnli",),
-}
-"""The data sets with a reserve that a paper's claims are confirmed on."""
-ON_OTHERS = {"soft_c11": ("section", "pair"), "naopc_c06": ("movie", "bbc")}
-"""Claims that are confirmed on others than the rest of their paper, as they are about long texts, or about a model that
-was trained on others."""
-MEASURED_BY = {
-    "zhao_aletras_2023": ("soft_metrics", "inputs"),
-    "wu_2024": ("saco_metrics", "pictures"),
-    "zaman_belinkov_2022": ("crosslingual_metrics", "erased"),
-    "edin_2025": ("naopc_models", "short"),
-}
-"""By paper the computation that measures its headline claims on the reserve, and its setting that is a number of
-inputs."""
-FURTHER = {
-    "naopc_c06": MEASURED_BY["edin_2025"],
-    "saco_table2": ("saco_groups", "pictures"),
-    "saco_c08": ("saco_groups", "pictures"),
-    "saco_c09": ("saco_groups", "pictures"),
-    "saco_c10": ("saco_groups", "pictures"),
-    "crosslingual_table5": ("crosslingual_projected", "messages"),
-}
-"""The same for findings that were planned a day after the headline claims of studies 1 to 3, and rest on a computation
-of their own. The other claims of Edin et al. are about released files, which have no second sample."""
 FILES: Mapping[str, tuple[str, ...]] = {
     "analysis_plan": (
         *("id", "rule", "k", "threshold", "margin", "low", "high", "test"),
@@ -323,9 +296,28 @@ def changed() -> list[str]:
     return sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
 
 
+# ------------------------------------------------------------------------------------------------- what is confirmed
+def papers_with_reserve() -> list[str]:
+    """The papers whose headline claims are confirmed on the reserve."""
+    return [paper for paper, plan in confirmations().items() if plan.reserves]
+
+
+def further_findings() -> dict[str, str]:
+    """The findings that were planned after the headline claims, each with the computation that measures it."""
+    return {name: notebook for plan in confirmations().values() for name, notebook in plan.further.items()}
+
+
+def measures_reserve(notebook: str) -> OnReserve:
+    """How a computation measures the reserve; InputError for one whose study does not say it."""
+    entry = entry_of(notebook)
+    if entry is None or entry.reserve is None:
+        raise InputError(f"{notebook} measures no reserve: say how in its study's study.py, reserve=OnReserve(...)")
+    return entry.reserve
+
+
 def sizes() -> pd.DataFrame:
-    """How many inputs of a data set a finding is confirmed on, one row each: headline claims of studies 1 to 3, then
-    those of `FURTHER`.
+    """How many inputs of a data set a finding is confirmed on, one row each: headline claims, then the findings that
+    were planned later (`further_findings`).
 
     `needed`: for a power of .9 at three quarters of the exploratory effect, at least 60 (`needed.inputs_to_confirm`;
     empty for a claim that is mixed or undecided, which has no one effect, and for an order, whose rule has none);
@@ -335,15 +327,17 @@ def sizes() -> pd.DataFrame:
     reserve = our_table("confirmatory_inputs").set_index("dataset")["reserved"].astype(int)
     board = pd.read_csv(reference_dir() / BOARD, dtype=str, keep_default_na=False).set_index("id")
     claims = our_table("claims").set_index("id")
-    headlines = claims[(claims["headline"] == "yes") & claims["paper"].isin(list(RESERVED_FOR))].index
+    headlines = claims[(claims["headline"] == "yes") & claims["paper"].isin(papers_with_reserve())].index
+    plans = confirmations()
     rows = []
-    for name in (*headlines, *FURTHER):
-        paper = claims.loc[name, "paper"]
-        notebook, setting = FURTHER.get(name, MEASURED_BY[paper])
-        datasets = ON_OTHERS[name] if name in ON_OTHERS else RESERVED_FOR[paper]
+    for name in (*headlines, *further_findings()):
+        plan = plans[str(claims.loc[name, "paper"])]
+        notebook = plan.further.get(name, plan.measured_by)
+        datasets = plan.on_others.get(name, plan.reserves)
         row = {"id": name, "exploratory": board.loc[name, "decision"], "n": board.loc[name, "n"]}
         row |= {"needed": board.loc[name, "confirm"], "reserved": int(reserve[list(datasets)].min())}
-        inputs = value_at(settings_of(notebook, CONFIRM.name)[setting], {"dataset": datasets[0]})
+        setting = settings_of(notebook, CONFIRM.name)[measures_reserve(notebook).count]
+        inputs = value_at(setting, {"dataset": datasets[0]})
         planned = inputs["inputs"] if isinstance(inputs, Mapping) else inputs
         row |= {"planned": planned, "measured_by": notebook}
         rows.append(row | {"planned_on": datetime.date.today().isoformat()})

@@ -16,7 +16,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.engine.studies import studies
+from faithbook.engine.studies import confirmations, studies
 from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
 from faithbook.judge.sentences import Results, conditions
@@ -25,14 +25,6 @@ from faithbook.show.numbers import row_of
 from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
-
-ON_UNSEEN = {
-    "zhao_aletras_2023": "one model, MPNet (on long texts MiniLM)",
-    "wu_2024": "one model, the transformer with adapters, `lora`",
-    "zaman_belinkov_2022": "one model, the six-layer encoder, `six`",
-    "edin_2025": "the two models that the claim compares, MiniLM-6 and adversarial MiniLM-6",
-}
-"""The models that a study's claims were judged with on unseen inputs, always in their first training run."""
 
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
@@ -193,7 +185,7 @@ def on_unseen(overview: str, results: Results) -> str:
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
         f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
-        f"before, with {ON_UNSEEN[study]}; {same} of {len(names)} got the same decision as *before*."
+        f"before, with {confirmations()[study].models}; {same} of {len(names)} got the same decision as *before*."
     )
     after = (
         "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "

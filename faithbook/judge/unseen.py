@@ -7,7 +7,7 @@ Of a page run the statements that its claims rest on (`freeze.measured_in`), whi
 (variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
 rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not; then one
 for each further finding of these studies that the same values decide or leave open by its whole rule (`further`). Sizes
-were planned for the headline claims, and later for the findings of `freeze.FURTHER`.
+were planned for the headline claims, and later for further findings (`freeze.further_findings`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any
 import pandas as pd
 
 from faithbook.engine.pages import BOARD
-from faithbook.engine.plan import MANIFEST
+from faithbook.engine.plan import MANIFEST, share_of
+from faithbook.engine.studies import confirmations
 from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
@@ -40,37 +41,22 @@ and the unseen inputs together, where the unseen ones alone leave it undecided w
 `lacks`: why a claim could not be judged; `freeze`: the digest of what was frozen when its values were measured."""
 
 
-NOTEBOOKS = {paper: notebook for paper, (notebook, _) in freeze.MEASURED_BY.items()}
-"""By paper the computation that measures its headline claims on the reserve."""
-SETS = {
-    "soft_metrics": ("sst", "ag", "section", "pair"),
-    "saco_metrics": ("cifar10", "cifar100"),
-    "crosslingual_metrics": ("nli",),
-    "saco_groups": ("cifar10", "cifar100"),
-    "crosslingual_projected": ("nli",),
-    "naopc_models": ("movie", "bbc"),
-}
-"""By computation its data sets on the reserve, under the names that its notebook has for them."""
-
-
-MODELS = {"naopc_models": 2}
-"""Models that a computation asks, each in a run of its own, where these are more than one."""
-
-
 def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]]) -> str:
     """What of a computation's confirmatory run is not committed yet, in words; "" where it is whole. Judged is once, so
     that nobody looks at a verdict and then measures on."""
     measured = [run["parameters"] for run in runs if run["notebook"] == notebook]
     if not measured:
         return f"{notebook} is not measured on the reserve"
-    parts = int(measured[0].get("parts", 1)) * len(SETS[notebook]) * MODELS.get(notebook, 1)
+    planned = freeze.measures_reserve(notebook)
+    parts = share_of(measured[0])[1] * len(planned.datasets) * planned.models
     return "" if len(measured) == parts else f"{len(measured)} of {parts} parts of {notebook} are measured"
 
 
 def headlines() -> dict[str, list[str]]:
     """The headline claims that are confirmed on the reserve, by page."""
     claims = our_table("claims").query("headline == 'yes'")
-    claims = claims[claims["paper"].isin(list(freeze.RESERVED_FOR)) | claims["id"].isin(list(freeze.FURTHER))]
+    of_papers = claims["paper"].isin(freeze.papers_with_reserve())
+    claims = claims[of_papers | claims["id"].isin(list(freeze.further_findings()))]
     return {str(page): list(rows["id"]) for page, rows in claims.groupby("page", sort=False)}
 
 
@@ -83,7 +69,7 @@ def further() -> dict[str, dict[str, int]]:
     judged = board[(board["same_as"] == "") & (board["parts"] != "") & ~board["decision"].isin([NOT_TESTED, NOTHING])]
     parts = dict(zip(judged["id"], judged["parts"].astype(int), strict=True))
     claims = our_table("claims")
-    others = claims[claims["paper"].isin(list(freeze.RESERVED_FOR)) & (claims["headline"] != "yes")]
+    others = claims[claims["paper"].isin(freeze.papers_with_reserve()) & (claims["headline"] != "yes")]
     others = others[others["id"].isin(list(parts))]
     return {str(page): {name: parts[name] for name in rows["id"]} for page, rows in others.groupby("page", sort=False)}
 
@@ -109,18 +95,19 @@ def verdicts() -> pd.DataFrame:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
     paper_of = published.column("paper")
     planned, others = headlines(), further()
+    plans, planned_later = confirmations(), freeze.further_findings()
     rows: list[dict[str, Any]] = []
     more_rows: list[dict[str, Any]] = []
     for page in dict.fromkeys([*planned, *others]):
         names = planned.get(page, [])
-        notebook = NOTEBOOKS[paper_of[[*names, *others.get(page, {})][0]]]
+        notebook = plans[paper_of[[*names, *others.get(page, {})][0]]].measured_by
         lacks = still_to_measure(notebook, manifest["runs"])
         entries, lacks = ({}, lacks) if lacks else judged_on(page)
         reached = [
             name
             for name, parts in others.get(page, {}).items()
             if by_its_whole_rule(entries.get(name, {}), parts)
-            and not still_to_measure(freeze.FURTHER.get(name, (notebook, ""))[0], manifest["runs"])
+            and not still_to_measure(planned_later.get(name, notebook), manifest["runs"])
         ]
         # A page is judged again, which takes a while, only where its verdicts are to be compared.
         before = judged_on(page, SEEN)[0] if {*names, *reached} & set(entries) else {}

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faithbook.artifacts import on_this_machine
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations, value_at
+from faithbook.engine.study import (
+    PAPER,
+    Confirmation,
+    OnReserve,
+    Parameters,
+    Profile,
+    Settings,
+    Study,
+    Training,
+    by,
+    combinations,
+    value_at,
+)
 from faithlib.errors import unknown
 
 study = Study(
@@ -14,6 +26,12 @@ study = Study(
     title="Study 3: faithfulness across languages",
     overview="paper3/overview",
     papers={"zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)"},
+    confirmation=Confirmation(
+        measured_by="crosslingual_metrics",
+        models="one model, the six-layer encoder, `six`",
+        reserves=("xnli",),
+        further={"crosslingual_table5": "crosslingual_projected"},
+    ),
 )
 NINE = ["en", "bg", "de", "es", "fr", "ru", "tr", "el", "zh"]  # of the home assistant's messages
 FIVE = ["en", "bg", "de", "es", "fr"]
@@ -66,6 +84,7 @@ def with_pairs(profile: Profile, settings: Settings) -> Settings:
     added=ADDED,
     loads=lambda settings, run: [settings["model"], settings["aligner"], run["dataset"]],
     parts={"full": 2, "confirm": 3, "paper": 16},
+    reserve=OnReserve("erased", datasets=("nli",)),
 )
 def crosslingual_metrics(profile: Profile) -> Settings:
     """How alike attributions of a text and of its translations are, and what erasing finds in each language.
@@ -383,6 +402,7 @@ def crosslingual_threshold(profile: Profile) -> Settings:
         settings["published_marks"] or run["dataset"],
     ],
     parts={"paper": 4},
+    reserve=OnReserve("messages", datasets=("nli",)),
 )
 def crosslingual_projected(profile: Profile) -> Settings:
     """Highlights carried from English to other languages; `published_marks`: a data set that has theirs."""

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 from faithbook.artifacts import on_this_machine, whole_or_few
 from faithbook.engine.machine import precision
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations
+from faithbook.engine.study import (
+    PAPER,
+    Confirmation,
+    OnReserve,
+    Parameters,
+    Profile,
+    Settings,
+    Study,
+    Training,
+    by,
+    combinations,
+)
 
 study = Study(
     "saco",
@@ -14,6 +25,13 @@ study = Study(
     title="Study 2: salience in vision transformers",
     overview="paper2/overview",
     papers={"wu_2024": "Wu et al. 2024 (SaCo)"},
+    confirmation=Confirmation(
+        measured_by="saco_metrics",
+        models="one model, the transformer with adapters, `lora`",
+        reserves=("cifar10", "cifar100"),
+        # They compare numbers of groups.
+        further=dict.fromkeys(["saco_table2", "saco_c08", "saco_c09", "saco_c10"], "saco_groups"),
+    ),
 )
 SIZES = ["base", "large", "deit"]
 TRAININGS = ["lora", "head", "lora-deit"]
@@ -55,6 +73,7 @@ def models_and_data(settings: Settings, run: Parameters) -> list[str]:
     grid={"dataset": "datasets", "model": "models_apart"},
     loads=models_and_data,
     parts={"full": 4, "confirm": 4, "paper": 16},
+    reserve=OnReserve("pictures", datasets=("cifar10", "cifar100")),
 )
 def saco_metrics(profile: Profile) -> Settings:
     """Ten attributions of images under SaCo and four metrics by removal.
@@ -147,6 +166,7 @@ def saco_metrics(profile: Profile) -> Settings:
     grid={"dataset": "datasets", "model": "models_apart"},
     loads=models_and_data,
     parts={"confirm": 4},
+    reserve=OnReserve("pictures", datasets=("cifar10", "cifar100"), values_with="saco_metrics"),
 )
 def saco_groups(profile: Profile) -> Settings:
     """SaCo of the unseen images of `saco_metrics` with other numbers of groups; elsewhere that one has them."""

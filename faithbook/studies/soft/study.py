@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from faithbook.artifacts import checkpoint_is_here, is_here, on_this_machine
 from faithbook.engine.machine import precision
-from faithbook.engine.study import PAPER, Parameters, Profile, Settings, Study, Training, by, combinations, value_at
+from faithbook.engine.study import (
+    PAPER,
+    Confirmation,
+    OnReserve,
+    Parameters,
+    Profile,
+    Settings,
+    Study,
+    Training,
+    by,
+    combinations,
+    value_at,
+)
 
 study = Study(
     "soft",
@@ -15,6 +27,12 @@ study = Study(
     overview="paper1/overview",
     more=["executed/soft_shift"],
     papers={"zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)"},
+    confirmation=Confirmation(
+        measured_by="soft_metrics",
+        models="one model, MPNet (on long texts MiniLM)",
+        reserves=("sst", "ag"),
+        on_others={"soft_c11": ("section", "pair")},  # it is about long texts
+    ),
 )
 GRID = {"dataset": "datasets", "classifier": "classifiers", "seed": "seeds"}
 ADDED = {"classifier": ""}  # the first committed runs are of the small model
@@ -73,7 +91,13 @@ def model_and_data(settings: Settings, run: Parameters) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------- computations
-@study.compute(grid=GRID, added=ADDED, loads=model_and_data, parts={"confirm": 4, "paper": 8})
+@study.compute(
+    grid=GRID,
+    added=ADDED,
+    loads=model_and_data,
+    parts={"confirm": 4, "paper": 8},
+    reserve=OnReserve("inputs", datasets=("sst", "ag", "section", "pair")),
+)
 def soft_metrics(profile: Profile) -> Settings:
     """Hard and soft metrics of five attributions, and their random baselines."""
     settings = shared(profile) | profile.layers(
