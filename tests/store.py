@@ -87,7 +87,7 @@ class Store:
                 (self.home / "data" / path.name).symlink_to(path)
         monkeypatch.setenv("FAITHLIB_HOME", str(self.home))
         monkeypatch.setattr(scores, "RESAMPLES", RESAMPLES)
-        monkeypatch.setattr(figures, "drawn", lambda fig: {"svg": b"drawn", "png": b"drawn"})
+        monkeypatch.setattr(figures, "image_files", lambda fig: {"svg": b"drawn", "png": b"drawn"})
 
     def add(
         self,

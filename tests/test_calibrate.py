@@ -42,7 +42,7 @@ def test_an_unknown_shape_is_refused() -> None:
 
 def test_worlds_are_judged_as_claims_are() -> None:
     world = World("normal", (24,), 4, 0.5)
-    verdicts = calibrate.judged(world, "t", 50, {"all": lambda parts: direction(parts, "most")})["all"]
+    verdicts = calibrate.verdicts_of_rules(world, "t", 50, {"all": lambda parts: direction(parts, "most")})["all"]
     [estimate] = world.estimates(50)
     for number in range(50):
         alone = Student(
@@ -53,7 +53,7 @@ def test_worlds_are_judged_as_claims_are() -> None:
 
 @pytest.mark.parametrize("shape", ["normal", "paired 0/1"])
 def test_rates_of_error_keep_their_promise_where_nothing_is_skewed(shape: str) -> None:
-    rows = pd.DataFrame(calibrate.rates_of(World(shape, (60,)), "t", 2000))
+    rows = pd.DataFrame(calibrate.rates_in_world(World(shape, (60,)), "t", 2000))
     rows = rows[~rows["rule"].str.startswith("interval")]
     assert calibrate.kept(rows).all(), rows[~calibrate.kept(rows)]
 
@@ -106,7 +106,7 @@ def test_a_claim_has_the_rates_of_its_own_rule_and_values() -> None:
     # A claim with a declared test has the rates of that test.
     assert by_claim.loc["together_q5", "values like"].endswith("(score test)")
     # What is beyond the promise is so by its Monte Carlo interval, and is told where the decision is on that side.
-    told = error_rates.beyond(board)
+    told = error_rates.rates_beyond_promise(board)
     for name, rate in told.items():
         side = "wrong_yes" if judged[name] == "reproduced" else "wrong_no"
         assert rate > calibrate.PROMISE and rate in set(
@@ -128,7 +128,7 @@ def test_worlds_of_a_claim_are_draws_of_its_clusters_with_their_dependence() -> 
     resamples = Resamples.draw(strata, 999, 0)
     of_strata = [mean(np.where(strata == h, first, np.nan), resamples) for h in (0, 1)]
     part = (of_strata[0] + of_strata[1]) / 2
-    world = claim_rates.drawn([part, part * 2.0], 4000)
+    world = claim_rates.null_worlds([part, part * 2.0], 4000)
     assert np.allclose(world.point[:, 1], 2 * world.point[:, 0])
     assert np.mean(world.point[:, 0]) == pytest.approx(0.0, abs=0.01)
     # The spread over worlds is the standard error that the test estimates, and so are, on average, those of the worlds.
@@ -154,7 +154,7 @@ def test_normal_values_keep_the_promise_under_every_rule_about_comparisons(rule:
     resamples = Resamples.draw(np.zeros(200), 999, 0)
     parts = [mean(values[:, number], resamples) for number in range(3)]
     of_plan = replace(analysis_plan.rule("saco_c04"), rule=rule, k=k, low=-0.5, high=0.5, margin=None)
-    rates = claim_rates.rates_of(claim_rates.Asked("a", of_plan, parts, of_plan.needed(3)), 3000)
+    rates = claim_rates.rates_of_claim(claim_rates.Asked("a", of_plan, parts, of_plan.needed(3)), 3000)
     for side in error_rates.SIDES:
         assert rates[side] <= 0.033, (rule, side)
     assert max(rates[side] for side in error_rates.SIDES) > 0.01  # the truth is where an error is likeliest

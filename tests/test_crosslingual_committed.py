@@ -169,9 +169,9 @@ def test_the_spread_over_trainings_is_that_of_three_means() -> None:
     assert len(means) == 3
     assert float(spread(row).ours.point) == pytest.approx(means.std(ddof=1), abs=1e-6)
     assert spread(row).published == 0.01
-    said = of_rho.spreads_in_words(spread, printed, 3)
+    said = of_rho.rho_spreads_in_words(spread, printed, 3)
     assert said.startswith("Over ") and "(n = 20 texts, 3 training runs)" in said
-    assert of_rho.spreads_in_words(lambda row: None, printed, 1) == ""
+    assert of_rho.rho_spreads_in_words(lambda row: None, printed, 1) == ""
 
 
 def test_rho_falls_along_random_links() -> None:
@@ -253,9 +253,11 @@ def test_the_spread_is_shown_beside_the_printed_one_as_a_mean_over_five_lengths(
     assert (table["noise with 11"] > table["by noise alone"]).all()
     between = erasing.spreads_between(erased())
     assert table["between methods"]["rho"] == pytest.approx(float(between["rho"].ours.point))
-    assert "So with our models erasure separates the rows more than in print" in erasing.spreads_in_words(of_metrics)
+    assert "So with our models erasure separates the rows more than in print" in erasing.mean_spreads_in_words(
+        of_metrics
+    )
     small = {name: replace(signal, seen=0.0) for name, signal in of_metrics.items()}
-    assert "So with our models" not in erasing.spreads_in_words(small)
+    assert "So with our models" not in erasing.mean_spreads_in_words(small)
     counts = erasing.against_baselines(erased())
     assert len(counts) == 3 * len(FLOORS) and (counts.better + counts.worse <= counts.explanations).all()
 
@@ -307,11 +309,11 @@ def test_of_a_mixed_sentence_both_statements_are_told_on_unseen_inputs() -> None
 # ----------------------------------------------------------------------------------------------------------- highlights
 def test_marks_of_people_are_compared_with_random_scores_the_firmest_first() -> None:
     of_people = precision().measured
-    table = marks.against_random(of_people)
+    table = marks.marks_beside_random(of_people)
     assert table.marks.tolist() == [marks.NAMES[name] for name in marks.sets_of_marks(of_people)]
     assert table.marks[0] == "e-SNLI" and table.n[0] == 100
     assert table.estimate[0] == pytest.approx(table["mean of the 26"][0] - table["random scores"][0])
-    others = marks.on_substitutes(of_people, TABLE1)
+    others = marks.precision_on_substitutes(of_people, TABLE1)
     assert {name for name, *_ in others} == set(table.marks[1:])
     counted = marks.leads_counted(of_people)
     assert counted.startswith("e-SNLI ") and counted.count("of 60") == len(table)
@@ -370,20 +372,20 @@ def test_translations_are_found_as_on_the_scoreboard() -> None:
     said = deviations.found_in_words(rates, models)
     assert "(chance 0.09)" in said and f"{spoken(rates[models[0], EVERY], '.2f')}" in said
     agreed = measured("crosslingual_alignment", ["language", "metric"], parts=["agreement"], dataset=None)
-    table = aligners.agreement(agreed)
+    table = aligners.agreement_of_aligners(agreed)
     assert table.estimate.is_monotonic_decreasing and table.estimate.between(0, 1).all()
 
 
 # ---------------------------------------------------------------------------------------------- baselines, deviations
 def test_what_is_left_above_the_baselines_is_counted_in_every_setting() -> None:
-    by_setting = baselines.by_setting(across())
+    by_setting = baselines.rows_by_setting(across())
     few = {name: by_setting[name] for name in (baselines.MAIN, baselines.TREATED)}
     leads = baselines.above_baselines(few)
     names = {name: baselines.SETTINGS[name] for name in few}
     table = baselines.left_by_setting(few, leads, names).set_index(["output", "setting"])
     assert len(table) == 2 * len(OUTPUT_NAMES)
     assert (table["above all baselines"] + table["below one"] <= table.methods).all()
-    quoted = baselines.quoted(by_setting)
+    quoted = baselines.baselines_to_quote(by_setting)
     beside = baselines.beside_published(by_setting)
     assert list(beside)[:-2] == [row_label(*row) for row in LOOKING]
     assert [name.partition(": ")[2] for name in list(beside)[-2:]] == list(quoted)[:2]

@@ -29,7 +29,7 @@ def test_a_choice_made_otherwise_is_a_way_of_its_own_for_the_top_prediction() ->
         setting=["main", "main", "main", "mean of links"],
         language=["de", "de", "de", "sw"],
     )
-    found = deviations.by_way(rows)
+    found = deviations.rho_by_way(rows)
     assert found["id"].tolist() == ["a", "b"]  # no other language than the paper's, and no setting twice
     assert found["way"].tolist() == ["main", "lasso"]
     assert found["output"].tolist() == ["loss", "top_prediction"]
@@ -57,12 +57,14 @@ def cells() -> Conditions:
 def test_a_change_is_the_other_choice_minus_ours_and_is_said_so() -> None:
     found = cells()
     pair = tuple(Comparison(found.mean(way=way)) for way in ("main", "other"))
-    table = deviations.effects({"E1 one": {"row": pair}, "E10 ten": {"row": pair[::-1]}})
+    table = deviations.effects_on_rows({"E1 one": {"row": pair}, "E10 ten": {"row": pair[::-1]}})
     assert table["point"].tolist() == ["E1 one", "E10 ten"]
     assert table["ours"].tolist() == pytest.approx([0.2, 0.5])
     assert table["estimate"].tolist() == pytest.approx([0.3, -0.3])
-    assert deviations.in_words(table, "E1").startswith("Change of rho (n = 3 texts): row +0.300")
-    assert "0.300" in deviations.in_words(table, "E10") and "+0.300" not in deviations.in_words(table, "E10")
+    assert deviations.effects_in_words(table, "E1").startswith("Change of rho (n = 3 texts): row +0.300")
+    assert "0.300" in deviations.effects_in_words(table, "E10") and "+0.300" not in deviations.effects_in_words(
+        table, "E10"
+    )
 
 
 def test_tables_of_rho_are_of_the_languages_that_are_here() -> None:
@@ -84,7 +86,7 @@ def test_tables_of_rho_are_of_the_languages_that_are_here() -> None:
 def test_orders_stand_in_a_row_for_each_way_and_in_one_for_each_table() -> None:
     order = {"tau": 0.5, "low": 0.4, "high": 0.6, "p": 0.01, "n": 30}
     ways = {way: order | {"n": 30 + i} for i, way in enumerate(deviations.THREE_WAYS)}
-    long, wide = deviations.orders_in_long({"Table 1": ways}), deviations.orders_in_words({"Table 1": ways})
+    long, wide = deviations.orders_in_long({"Table 1": ways}), deviations.order_table({"Table 1": ways})
     assert long[["table", "row", "estimate", "n"]].values.tolist() == [
         ["Table 1", way, 0.5, 30 + i] for i, way in enumerate(deviations.THREE_WAYS)
     ]

@@ -37,7 +37,7 @@ def aopc(answers: np.ndarray, order: list[int]) -> float:
 # ------------------------------------------------------------------------------------------------------- what is kept
 def test_the_answers_are_those_of_the_shipped_model(kept: dict[str, np.ndarray]) -> None:
     """Sets of cells by chance, none and all, asked again; and the pictures are those that the rule chooses."""
-    model, pictures, inputs = images.chosen()
+    model, pictures, inputs = images.model_and_images()
     assert [picture.ids[0] for picture in pictures] == kept["id"].tolist()
     assert [one.label_names[one.labels[0]] for one in pictures] == kept["says"].tolist()
     assert len(set(kept["says"].tolist())) == images.PICTURES == len(kept["p"])
@@ -88,7 +88,7 @@ def small() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    made = games.game("patches", small(), label="Game: patches", picture="picture").data
+    made = games.game_html("patches", small(), label="Game: patches", picture="picture").data
     path = tmp_path_factory.mktemp("erased") / "page.html"
     path.write_text(linked(f'{of_cell(made)}<figure id="picture">picture</figure>'), encoding="utf-8")
     return path.as_uri()

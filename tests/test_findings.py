@@ -45,7 +45,7 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
     found = summary.facts(BOARD).set_index("id")
     assert "saco_table1" not in found.index and "saco_text" not in found.index
     assert found.loc["saco_c11", ["decision", "level"]].tolist() == [summary.NOT_TESTED, summary.NOT_TESTED]
-    counts = summary.counts(BOARD)
+    counts = summary.decision_counts(BOARD)
     assert counts.loc[(evidence_levels.SUBSTITUTE, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
     assert counts.loc[(evidence_levels.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
     assert counts.loc[(evidence_levels.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
@@ -64,7 +64,7 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
 
 def test_counts_of_the_committed_board_are_in_sentences_and_in_a_table() -> None:
     board = committed_board()
-    counts = summary.counts(board)
+    counts = summary.decision_counts(board)
     decided = summary.facts(board)["decision"].value_counts()
     said = summary.by_decision(counts)
     assert all(f"{decided[name]} are *{name}*" in said for name in (summary.REPRODUCED, summary.UNDECIDED))
@@ -111,7 +111,7 @@ def test_holms_correction_gives_stars_to_what_survives_it() -> None:
 
 
 def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
-    found = summary.every(BOARD).assign(id=lambda rows: rows["claim"].str.extract("`(.*?)`")).set_index("id")
+    found = summary.all_verdicts(BOARD).assign(id=lambda rows: rows["claim"].str.extract("`(.*?)`")).set_index("id")
     counted = f"*{summary.HOLD}*: "
     assert f"{counted}8 of 10 (6 needed)" in found.loc["saco_c08", "more"]
     assert (
@@ -125,10 +125,10 @@ def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
 
 def test_undecided_findings_are_named_in_words() -> None:
     board = committed_board()
-    table = summary.undecided(board)
-    assert len(table) == len(scoreboard.undecided(board)) > 5
+    table = summary.undecided_table(board)
+    assert len(table) == len(scoreboard.undecided_findings(board)) > 5
     named = table["finding"].str.extract(r"\(`(\w+)`\)$")[0]
-    assert named.tolist() == scoreboard.undecided(board)["finding"].tolist()
+    assert named.tolist() == scoreboard.undecided_findings(board)["finding"].tolist()
     said = table[named == "lm_q4"]
     assert said["finding"].item().startswith("On a small language model with sentences as features, attributions")
     assert "None of the 25 prompts on news" in said["why not"].item()
@@ -144,7 +144,7 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
 
 
 def test_what_was_not_judged_has_no_evidence_and_no_n() -> None:
-    shown = summary.every(BOARD)
+    shown = summary.all_verdicts(BOARD)
     names = shown["claim"].str.extract(r"`(\w+)`")[0]
     open_ones = names.isin(BOARD["id"][BOARD["decision"].isin([evidence_levels.NOT_TESTED, evidence_levels.NOTHING])])
     assert (shown.loc[open_ones, ["evidence", "n"]] == "–").all(axis=None) and open_ones.any()

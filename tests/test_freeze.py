@@ -72,7 +72,7 @@ def test_a_measure_is_what_its_claim_rests_on_and_no_more() -> None:
 
 
 def test_every_page_with_claims_has_a_measure_and_every_rule_counts() -> None:
-    known = freeze.parts()
+    known = freeze.part_digests()
     assert {"judging: direction", "judging: within", "judging: order", "judging: Estimate", "judging: judge"} <= set(
         known
     )
@@ -81,19 +81,19 @@ def test_every_page_with_claims_has_a_measure_and_every_rule_counts() -> None:
     measured = {name: value for name, value in known.items() if name.startswith("measures: ")}
     assert len(measured) > 20
     assert empty not in measured.values()
-    assert freeze.digest_of(known) != freeze.digest_of({**known, "judging: direction": "another"})
+    assert freeze.digest_of_parts(known) != freeze.digest_of_parts({**known, "judging: direction": "another"})
 
 
 def test_the_reserve_has_no_digest_before_the_freeze_and_none_after_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     now = {"judging: direction": "a"}
-    monkeypatch.setattr(freeze, "parts", lambda: now)
+    monkeypatch.setattr(freeze, "part_digests", lambda: now)
     monkeypatch.setattr(freeze, "frozen", dict)
     with pytest.raises(DataError, match="nothing is frozen yet"):
         freeze.digest()
-    known = {"digest": freeze.digest_of(now), "parts": now}
+    known = {"digest": freeze.digest_of_parts(now), "parts": now}
     monkeypatch.setattr(freeze, "frozen", lambda: known)
     assert freeze.digest() == known["digest"]
-    monkeypatch.setattr(freeze, "parts", lambda: {"judging: direction": "b"})
+    monkeypatch.setattr(freeze, "part_digests", lambda: {"judging: direction": "b"})
     with pytest.raises(DataError, match=r"changed since the freeze .* judging: direction"):
         freeze.digest()
 
@@ -108,11 +108,11 @@ def renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Something was frozen, and a function has had another name since."""
     (tmp_path / "data").mkdir()
     before, now = {"judging: direction": "a"}, {"judging: aim": "a"}
-    frozen = {"digest": freeze.digest_of(before), "parts": before}
+    frozen = {"digest": freeze.digest_of_parts(before), "parts": before}
     (tmp_path / freeze.FROZEN).write_text(json.dumps(frozen))
     columns = "id,date,rule_before,verdict_before,rule_after,verdict_after,reason,frozen"
     (tmp_path / freeze.HISTORY).write_text(f"{columns}\nsaco_c01,2026-11-22,a,b,c,d,why,\n")
-    monkeypatch.setattr(freeze, "parts", lambda: now)
+    monkeypatch.setattr(freeze, "part_digests", lambda: now)
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     return tmp_path
 
@@ -133,6 +133,6 @@ def test_another_change_is_another_freeze_and_so_is_what_follows_it(
     freeze.record("the margin is smaller", "saco_c01")
     assert freeze.changed() == []
     assert freeze.digest() != freeze.frozen()["digest"]
-    monkeypatch.setattr(freeze, "parts", lambda: {"judging: goal": "a"})
+    monkeypatch.setattr(freeze, "part_digests", lambda: {"judging: goal": "a"})
     freeze.record("names only: aim is goal")
     assert freeze.digest() != freeze.frozen()["digest"]

@@ -80,12 +80,12 @@ def test_bounds_and_chance_are_those_of_all_orders() -> None:
         assert item.lower == pytest.approx(min(every.values()), abs=1e-12)
         assert item.upper == pytest.approx(max(every.values()), abs=1e-12)
         assert item.chance == pytest.approx(np.mean(list(every.values())), abs=1e-12)
-        assert every[tuple(shown.order_of(item.worst))] == pytest.approx(item.lower, abs=1e-12)
-        assert every[tuple(shown.order_of(item.best))] == pytest.approx(item.upper, abs=1e-12)
+        assert every[tuple(shown.places_in_order(item.worst))] == pytest.approx(item.lower, abs=1e-12)
+        assert every[tuple(shown.places_in_order(item.best))] == pytest.approx(item.upper, abs=1e-12)
         for row in found.orders[found.orders["item"] == name].itertuples():
             given = scores()[row.method][0 if name == 4 else 1, :n].numpy()
-            assert shown.order_of(row.order) == np.argsort(-given, kind="stable").tolist()
-            assert row.aopc == pytest.approx(every[tuple(shown.order_of(row.order))], abs=1e-6)
+            assert shown.places_in_order(row.order) == np.argsort(-given, kind="stable").tolist()
+            assert row.aopc == pytest.approx(every[tuple(shown.places_in_order(row.order))], abs=1e-6)
             assert row.naopc == pytest.approx((row.aopc - item.lower) / (item.upper - item.lower), abs=1e-6)
 
 
@@ -117,14 +117,14 @@ def erase_data() -> dict[str, Any]:
         ("m", 7): {"text": "text 7", "model": "BERT", "says": "positive"},
     }
     frames = [frame.assign(model="m") for frame in (found.answers, found.items, found.orders)]
-    return shown.erasing(*frames, named=named, methods=METHODS)
+    return shown.erasing_game(*frames, named=named, methods=METHODS)
 
 
 def soft_data() -> dict[str, Any]:
     grid = [0.0, 0.5, 1.0]
     p = [[[0.2] * 4, [0.3, 0.4, 0.5, 0.6], [0.9] * 4], [[0.7] * 4, [0.8, 0.85, 0.9, 0.95], [0.9] * 4]]
     numbers = [[0.1, 0.4, 0.6, 0.9], [0.2, 0.3, 0.4, 0.7]]
-    whole = [[shown.parts(draws) for draws in word] for word in p]
+    whole = [[shown.parts_of_scale(draws) for draws in word] for word in p]
     named = {"words": ["dull", "film"], "start": 0, "says": "negative"}
     return {"scale": shown.SCALE, "grid": grid, "p": whole, "numbers": numbers, **named}
 
@@ -139,7 +139,7 @@ def saco_data() -> dict[str, Any]:
 
 
 def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
-    made = shown.game("erase", erase_data(), label="a & b", picture="fig").data
+    made = shown.game_html("erase", erase_data(), label="a & b", picture="fig").data
     assert "\n" not in made and "<dull>" not in made  # neither MyST nor a browser takes a word for markup
     inside = re.search(r'<script type="application/json">(.*?)</script>', made)
     assert inside and json.loads(inside[1]) == erase_data()
@@ -173,7 +173,7 @@ def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: py
     assert items[0]["upper"] == pytest.approx(tables["play_items"].upper.iloc[0], abs=1e-6)
     assert [item["n"] for item in carried[1]["items"]] == [16] * 3
     assert carried[2] == shown.erased_prompt()
-    assert carried[3]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
+    assert carried[3]["p"][1][1] == shown.parts_of_scale([0.5, 0.5025, 0.505, 0.5075])
     assert carried[4]["drop"] == DROP
     # Each game keeps its picture, with words for it.
     for name in ("play-erase", "play-patches", "play-prompt", "play-soft", "play-saco"):
@@ -198,7 +198,7 @@ def test_the_prompt_has_all_answers_of_its_sentences_and_the_best_of_all_orders(
 
 def test_a_prompt_is_asked_with_its_sentences_deleted(tmp_path: Path) -> None:
     model, tokenizer = opened(saved("llama", tmp_path, causal=True), causal=True)
-    found = erased_prompt.made(model, tokenizer, sentences=4)
+    found = erased_prompt.game_of_prompt(model, tokenizer, sentences=4)
     (item,) = found["items"]
     (asked,) = sentence_prompts("facts", 1, sentences=4)
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], asked.answer, reading="probability")
@@ -235,7 +235,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Four games, made by the functions that the report calls, in the book's own styles."""
     data = {"erase": erase_data(), "prompt": shown.erased_prompt(), "soft": soft_data(), "saco": saco_data()}
     made = "".join(
-        of_cell(shown.game(kind, one, label=f"Game: {kind}", picture=f"picture-{kind}").data)
+        of_cell(shown.game_html(kind, one, label=f"Game: {kind}", picture=f"picture-{kind}").data)
         + f'<figure id="picture-{kind}">picture</figure>'
         for kind, one in data.items()
     )

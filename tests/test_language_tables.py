@@ -40,11 +40,11 @@ def rates(wins: Mean) -> pd.DataFrame:
 
 
 def test_win_rates_are_shown_by_length_and_method_with_random_scores_last(rates: pd.DataFrame) -> None:
-    shown = win_rates.in_words(rates, LENGTHS)
+    shown = win_rates.rates_for_readers(rates, LENGTHS)
     assert shown["method"].tolist() == [*win_rates.METHODS, "random"] * 2
     assert shown["length"].tolist() == ["short"] * 6 + ["long"] * 6
     assert shown["set to zero"].tolist()[4].startswith("0.93 [")  # occlusion on short texts
-    assert win_rates.sizes(rates, LENGTHS) == "300 short and 100 long"
+    assert win_rates.text_counts_in_words(rates, LENGTHS) == "300 short and 100 long"
 
 
 def test_the_widest_gap_is_named_with_its_erasures(wins: Mean, rates: pd.DataFrame) -> None:
@@ -89,7 +89,7 @@ def test_the_models_answers_are_counted_by_length() -> None:
 
 
 def test_a_figure_names_every_cell_for_those_who_do_not_see_it(rates: pd.DataFrame) -> None:
-    _, alt = win_rates.drawn(rates, LENGTHS)
+    _, alt = win_rates.win_rate_figure(rates, LENGTHS)
     assert alt.count(";") == 5 * 4 * 2 - 1 and "random" not in alt.partition("dotted. ")[2]
 
 
@@ -114,11 +114,11 @@ def test_soft_metrics_follow_the_amount_and_no_longer_at_equal_retention(score: 
     assert len(rewards) == 4 and len(falls) == 2
     ahead = marking.ahead_of_occlusion(score)
     assert len(ahead) == 6 and all(part.ours.point < 0 for part in ahead.values())
-    assert {*marking.quoted(score)} == {"amount and pi-Soft-NS", "amount and pi-Soft-NC"}
+    assert {*marking.correlations_to_quote(score)} == {"amount and pi-Soft-NS", "amount and pi-Soft-NC"}
 
 
 def test_methods_are_listed_in_their_order_with_their_amount_first(score: Mean) -> None:
-    shown = marking.amounts_in_words(marking.amounts(score))
+    shown = marking.correlation_table(marking.amounts_by_method(score))
     assert shown["method"].tolist() == list(marking.METHODS)
     assert [*shown] == ["method", "amount", "soft_ns", "soft_nc", "pi_soft_ns", "pi_soft_nc"]
     assert shown["amount"].tolist()[-1].startswith("0.50 [")

@@ -54,7 +54,7 @@ def test_the_range_is_the_distance_of_the_bounds(models: OwnModels) -> None:
     short = wide.xs("short", level="length")["range"]
     assert edin_own_models.mean_range(table, "short") == pytest.approx(short.mean())
     assert edin_own_models.mean_range(table, "long") > short.mean()
-    shown = edin_own_models.wide(table, ["dataset", "length", "classifier"], "bound")
+    shown = edin_own_models.quantity_table(table, ["dataset", "length", "classifier"], "bound")
     assert {*shown["dataset"]} == {"BBC news", "film reviews", "SST-2"}
     assert {*shown["model"]} >= {"MiniLM-6", "MPNet"}
     assert shown["range"][0].startswith("0.42 [")  # of bbc, short, MiniLM-6
@@ -95,7 +95,7 @@ def test_the_result_has_texts_with_exact_bounds_first_and_those_of_a_beam_apart(
     assert "is 0.42 [" in exact and "0.94 [" in exact and "(n = 60 texts in the smallest set" in exact
     assert "released files 0.60 and 0.91" in exact
     assert of_beam.startswith("0.42 [") and "0.97 [" in of_beam and "may be too narrow" in of_beam
-    by_order = edin_own_models.orders_in_words(models)
+    by_order = edin_own_models.removal_orders_in_words(models)
     assert "0.08 [" in by_order and "by MoRF (released 0.87)" in by_order and "by LeRF (released 0.33)" in by_order
     assert "most by MoRF, and the authors' models most by LeRF" in by_order
 

@@ -243,9 +243,9 @@ def test_what_differs_is_counted_by_cause_with_the_tolerance_of_the_rule():
     table = table.assign(text=["1.00", "2.00", "3.00", "4.00"], cause=["", "a", "b", "a"], name=["p", "q", "r", "s"])
     table["match"] = [True, False, False, False]
     assert list(edin_tables.numbers(table, "name")) == ["p", "q", "r"]  # what has no value of ours is left out
-    assert edin_tables.differences(table).values.tolist() == [["a", 1, 0.04], ["b", 1, 0.3]]
-    assert edin_tables.differences(table, within=0.1).values.tolist() == [["b", 1, 0.3]]
-    assert edin_tables.differences(table[:1]).empty
+    assert edin_tables.differences_by_cause(table).values.tolist() == [["a", 1, 0.04], ["b", 1, 0.3]]
+    assert edin_tables.differences_by_cause(table, within=0.1).values.tolist() == [["b", 1, 0.3]]
+    assert edin_tables.differences_by_cause(table[:1]).empty
 
 
 def test_flipped_pairs_and_naopc_by_hand():
@@ -370,7 +370,7 @@ def test_a_compared_table_is_listed_whole_and_shown_where_it_differs() -> None:
             "own": [True, False, True],
         }
     )
-    listed = edin_outputs.listed(table, ["model"])
+    listed = edin_outputs.compared_as_file(table, ["model"])
     assert listed["match"].tolist()[:2] == ["yes", "no"] and pd.isna(listed["match"].iloc[2])
     assert listed["rests_on"].tolist() == [edin_outputs.OWN[own] for own in (True, False, True)]
     shown = edin_outputs.without_match(table, ["model"], digits=2)

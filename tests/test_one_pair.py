@@ -48,7 +48,7 @@ def test_the_message_with_the_most_crossings_is_shown(kept: Kept) -> None:
     assert kept.message == "crossed"
     assert kept.links_of("crossed")[:3] == [(0, 1), (1, 0), (2, 2)]
     assert len(kept.scores_of("en", "crossed")) == 6
-    assert one_pair.order_in_words(kept.links_of("straight")).endswith("in the same order.")
+    assert one_pair.word_order_in_words(kept.links_of("straight")).endswith("in the same order.")
 
 
 def test_the_steps_carry_scores_along_the_links(kept: Kept) -> None:
@@ -71,7 +71,7 @@ def test_other_languages_and_other_pairs(kept: Kept) -> None:
 def test_the_figure_says_what_it_shows(kept: Kept) -> None:
     english, german = (kept.scores_of(language, kept.message) for language in SCORES)
     links = kept.links_of(kept.message)
-    fig, alt = one_pair.drawn(english, german, links, kept.steps(), 0.75)
+    fig, alt = one_pair.carried_scores_figure(english, german, links, kept.steps(), 0.75)
     assert "6 English and 6 German" in alt and "1 pairs of which cross; 0 English words have no line" in alt
     assert alt.endswith("highest at 'shines'. The two orders correlate at 0.75.")
     assert [text.get_text() for text in fig.axes[1].get_yticklabels()] == ENGLISH

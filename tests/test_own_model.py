@@ -370,8 +370,8 @@ def test_intervals_of_shares_end_where_the_shares_do():
 
 
 def test_the_recommended_metric_comes_first():
-    assert pages.metrics_of("saco, nc", has_gold=False) == ["saco", "nc"]
-    without, with_gold = (pages.metrics_of("default", has_gold=gold) for gold in (False, True))
+    assert pages.metrics_shown("saco, nc", has_gold=False) == ["saco", "nc"]
+    without, with_gold = (pages.metrics_shown("default", has_gold=gold) for gold in (False, True))
     advised = pd.read_csv(root() / "data" / "recommendations.csv")["metric"].iloc[0]
     assert without[0] == with_gold[0] == pages.RECOMMENDED == advised and set(with_gold) - set(without) >= {"auprc"}
 
@@ -394,7 +394,7 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
 
 
 def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(table):
-    places, means = pages.ranks(table)
+    places, means = pages.ranks_of_methods(table)
     assert places.loc["good"].tolist() == [1, 2, 3]  # "odd" is before it under auc; of complexity it has more
     assert places.loc["bad"].tolist() == [3, 4, 1]
     assert np.isnan(places.loc["odd", "nc"])

@@ -124,11 +124,11 @@ def test_what_is_left_above_the_baselines_is_counted_and_its_order_held_against_
     assert left["tau"] == pytest.approx(-1)
     assert "tau" not in baselines.left_above(rows, rows.over_floors("loss"), rows, "loss")
     assert set(baselines.remaining(rows.over_floors("loss")).split("; ")) == {"LIME", "occlusion", "saliency (L2)"}
-    assert baselines.in_words(rows, ahead[0]).startswith("0.50")
+    assert baselines.rho_in_words(rows, ahead[0]).startswith("0.50")
     flat = rows_of(level | leading)
     nothing = flat.over_floors("loss")
     assert nothing.empty and baselines.left_above(flat, nothing, published, "loss") == {"methods": 0}
-    assert baselines.in_words(flat, ("random", "none")) == "–"
+    assert baselines.rho_in_words(flat, ("random", "none")) == "–"
 
 
 @pytest.mark.parametrize(("middle", "expected"), [(0.5, "In our run the four have"), (0.9, "Our own order differs")])
@@ -150,10 +150,10 @@ def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither
     modified = {(MODIFIED, how, output): -1.0 for how in ("mean", "l2") for output in OUTPUT_NAMES}
     measured = rows_of(values | modified).measured
     rows = Rows(measured, printed, metric="comprehensiveness")
-    as_in_print = tables.together([rows.order(output) for output in OUTPUT_NAMES])
-    without = tables.together([rows.order(output, rows=tables.WITHOUT_EITHER) for output in OUTPUT_NAMES])
+    as_in_print = tables.orders_as_one([rows.order(output) for output in OUTPUT_NAMES])
+    without = tables.orders_as_one([rows.order(output, rows=tables.WITHOUT_EITHER) for output in OUTPUT_NAMES])
     raw = Rows(measured, published.table("crosslingual_table1")[[*KEYS, "value"]], metric="comprehensiveness")
-    last = tables.together([raw.order(output, rows=tables.WITH_MODIFIED) for output in OUTPUT_NAMES])
+    last = tables.orders_as_one([raw.order(output, rows=tables.WITH_MODIFIED) for output in OUTPUT_NAMES])
     assert (as_in_print["permutations"], without["permutations"], last["permutations"]) == (720, 144, 720)
     assert as_in_print["tau"] > 0.95 and as_in_print["p"] < 0.005
     assert without["p"] < 0.02
@@ -165,7 +165,7 @@ def test_the_spread_over_trainings_stands_beside_the_printed_one() -> None:
     values = {("saliency", "l2", output): value for output, value in (("a", 0.1), ("b", 0.2), ("c", 0.3))}
     rows = rows_of(values)
     trainings = [rows(("saliency", "l2"), output) for output in "abc"]
-    pair = tables.deviation(trainings, 0.05)
+    pair = tables.deviation_over_trainings(trainings, 0.05)
     assert (pair.ours.point, pair.published) == (pytest.approx(0.1), 0.05)
 
 

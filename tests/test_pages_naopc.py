@@ -155,7 +155,7 @@ def test_a_number_of_the_four_words_that_does_not_agree_is_refused() -> None:
     assert edin_toy.functions(answers, bounds, orders)["OR"].aopc((0, 1, 2, 3)) == 0.625
     refused(DataError, "AOPC of OR", edin_toy.functions, answers, bounds, orders.assign(aopc=0.626))
     monotone = {name: edin_toy.functions(answers, bounds, orders)["OR"] for name in edin_toy.FORMULAS}
-    refused(DataError, "lower of steep line", edin_toy.compared, monotone)
+    refused(DataError, "lower of steep line", edin_toy.bounds_in_three_ways, monotone)
 
 
 # --- Models of our own -----------------------------------------------------------------------------------------------

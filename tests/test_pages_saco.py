@@ -309,7 +309,7 @@ def test_an_explanation_stands_beside_every_drawing_of_random_scores_on_its_pict
     levels = {("rollout", "main"): np.nan, ("rollout", "ranks"): 0.9, ("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2}
     levels |= {("lrp", "zero"): 0.3}
     rows = [unit("saco", method, value, setting=setting) for (method, setting), value in levels.items()]
-    taken = wu.of_settings(["ranks"])(pd.DataFrame(rows)).set_index(["method", "setting"]).value
+    taken = wu.saco_in_settings(["ranks"])(pd.DataFrame(rows)).set_index(["method", "setting"]).value
     assert taken.dropna().to_dict() == {("lrp", "main"): 0.1, ("lrp", "ranks"): 0.2} and len(taken) == 4
 
 
@@ -319,7 +319,7 @@ def test_inputs_needed_follow_from_the_effect() -> None:
     frame = pd.DataFrame([{"id": i, "power": k, "value": x**k} for i, x in enumerate(values) for k in (1, 2)])
     cells = Conditions.of(frame, over=["power"], unit="id", n_resamples=199)
     moments = [Comparison(cells.mean(power=k)) for k in (1, 2)]
-    size, spread = needed.effect(*moments), needed.deviation(*moments)
+    size, spread = needed.effect_size(*moments), needed.deviation(*moments)
     assert (size.ours.point, spread.ours.point) == (pytest.approx(0.5), pytest.approx(1.0))
     row = needed.needed_row(size)
     assert row["low"] < row["estimate"] == 32 < row["high"]  # (2.8 / .5)^2

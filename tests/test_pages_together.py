@@ -19,8 +19,8 @@ from faithbook.show.labels import label
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions
 from faithbook.studies.together import evalxnlp, questions
-from faithbook.studies.together.advice import NOT_WORSE, advice
-from faithbook.studies.together.pointing_game import OBJECTS, by_method
+from faithbook.studies.together.advice import NOT_WORSE, advice_table
+from faithbook.studies.together.pointing_game import OBJECTS, hits_by_method
 from faithlib import metrics
 from faithlib.catalogue import FAITHFULNESS, METRICS
 
@@ -45,7 +45,7 @@ def test_the_metrics_of_one_text_are_those_of_the_library(seed: int) -> None:
         "complexity": (evalxnlp.complexity(scores), metrics.complexity(given)),
         "sparseness": (evalxnlp.sparseness(scores), metrics.sparseness(given)),
     }
-    by_hand = evalxnlp.soft(p, empty, [kept], [removed])
+    by_hand = evalxnlp.soft_ns_and_nc(p, empty, [kept], [removed])
     by_library = (metrics.soft_ns(full, left, nothing), metrics.soft_nc(full, gone, nothing))
     pairs |= {
         f"soft_{side}": (ours[0], theirs) for side, ours, theirs in zip(("ns", "nc"), by_hand, by_library, strict=True)
@@ -55,7 +55,7 @@ def test_the_metrics_of_one_text_are_those_of_the_library(seed: int) -> None:
 
 
 def test_metrics_of_one_text_at_their_ends_and_as_released() -> None:
-    assert np.isnan(evalxnlp.n_auc([0, 0, 0])) and np.isnan(evalxnlp.soft(0.4, 0.4, [0.1], [0.1])[0]).all()
+    assert np.isnan(evalxnlp.n_auc([0, 0, 0])) and np.isnan(evalxnlp.soft_ns_and_nc(0.4, 0.4, [0.1], [0.1])[0]).all()
     first, last = np.arange(4) < 2, np.arange(4) >= 2
     assert evalxnlp.span_f1(first, first) == 1 and evalxnlp.span_f1(first, last) == 0
     signed = np.array([-1.0, -2.0, 3.0])
@@ -116,7 +116,7 @@ def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray() -> No
     frame = units_of(means, ("method", "metric"), dataset="d")
     cells = Conditions.of(frame, over=["dataset", "method", "metric"], unit="id", n_resamples=199)
     measured = SimpleNamespace(frame=frame, mean=lambda **labels: Comparison(cells.mean(**labels)))
-    table = by_method(measured, OBJECTS)  # type: ignore[arg-type]
+    table = hits_by_method(measured, OBJECTS)  # type: ignore[arg-type]
     for method, word in (("rollout", "better"), ("grad_cam", "worse"), ("saliency", "open")):
         assert (table[table.method == method].beside_random == word).all()
 
@@ -373,7 +373,7 @@ def tracked(
         of.assign(model=name, estimate=[pair[place] for pair in levels.values()])
         for place, name in enumerate(("trained", "misled by erasure"))
     )
-    return advice(telling_, amounts, right, lost, both)
+    return advice_table(telling_, amounts, right, lost, both)
 
 
 def test_the_best_tracker_is_recommended_although_it_loses_a_little() -> None:

@@ -68,7 +68,7 @@ def test_groups_are_erased_so_far_and_alone(picture: Picture) -> None:
 
 
 def test_the_case_study_tells_the_smallest_loss_from_the_third_group_on(picture: Picture) -> None:
-    fig, alt = wu_figures.case_study(picture)
+    fig, alt = wu_figures.case_study_figure(picture)
     assert len(fig.axes) == 6
     assert "Raw Attention: smallest loss from the third group on 0.63" in alt  # .8 - .5 / 3
     below = fig.axes[4]
@@ -103,7 +103,7 @@ def paired(values: dict[str, float]) -> dict[str, Comparison]:
 def test_languages_stand_in_the_order_in_which_they_are_read() -> None:
     read, rhos = paired({"bg": 0.7, "de": 0.8, "th": 0.4}), paired({"bg": 0.5, "de": 0.6})
     printed = pd.DataFrame({"accuracy": [0.9], "rho": [0.55]}, index=["fr"])
-    fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, printed)
+    fig, alt = zaman_belinkov_figures.accuracy_and_rho_figure(read, rhos, printed)
     names = [text.get_text() for text in fig.axes[0].get_yticklabels()]
     assert names == ["de", "bg", "fr"]  # of Thai there is no rho
     assert "mean rho. ours: de 0.60" in alt and "published: fr 0.55" in alt
@@ -154,7 +154,7 @@ def test_an_order_of_erasing_is_drawn_through_the_answers_of_its_sets() -> None:
 def test_a_pair_of_groups_violates_where_the_more_salient_costs_less() -> None:
     data = {"side": 2, "grey": [0, 1, 2, 3], "group": [0, 0, 1, 2], "drop": [0.2, 0.3, 0.1], "method": "LIME"}
     assert (games.violating(data), games.pairs_of(data), games.letters_of(data)) == (["A above B"], 3, ["A", "B", "C"])
-    fig, alt = games_figures.saco(data, says="shoe", coefficient=0.5)
+    fig, alt = games_figures.saco_game_figure(data, says="shoe", coefficient=0.5)
     assert {text.get_text(): text.get_position() for text in fig.axes[0].texts} == {
         "A": (0, 0),
         "B": (0, 1),

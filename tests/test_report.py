@@ -107,7 +107,7 @@ def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
 def test_the_ground_follows_from_data_and_models(
     paper: str, notebook: str, datasets: list[str], models: list[str], expected: str
 ) -> None:
-    assert materials.evidence(paper, notebook=notebook, datasets=datasets, models=models) == expected
+    assert materials.evidence_level_of(paper, notebook=notebook, datasets=datasets, models=models) == expected
 
 
 def test_the_materials_and_the_pages_of_claims_are_those_of_the_profiles() -> None:

@@ -347,7 +347,7 @@ def test_every_point_of_the_referee_names_findings_that_exist_and_has_an_answer(
 
 
 def test_the_table_of_answers_has_the_decisions_of_the_board() -> None:
-    table = summary.answers(committed_board()).set_index("about")
+    table = summary.answers_to_referee(committed_board()).set_index("about")
     assert table["done"].tolist() == published.our_table("referee_answers")["done"].tolist()
     several = table.loc["`soft_c05`; `soft_c06`; `soft_c07`; `soft_c08`; `soft_c09`", "decision now"]
     assert "not tested (soft_c07, soft_c08)" in several

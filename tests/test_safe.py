@@ -386,13 +386,13 @@ def test_a_need_names_its_metric_only_as_long_as_the_grid_chooses_it() -> None:
         ],
         columns=["need", "metric", "rests_on", "why"],
     )
-    table = advice.decisions(needs, chosen, lowest, comparable)
+    table = advice.what_to_use(needs, chosen, lowest, comparable)
     assert table["use"].tolist() == ["AUTPC", "–", "–", "NSRG", "SaCo"]
     assert table["rank correlation"].tolist() == ["0.60 [0.50, 0.70]", "", "", "", "0.00 [−0.10, 0.10]"]
     assert table["model calls"].tolist() == ["8", "", "", "", "27"]
     assert table.why[1] == "SaCo is no longer chosen for this"
     with pytest.raises(UnknownNameError, match="by chance"):
-        advice.decisions(needs.assign(rests_on="by chance"), chosen, lowest, comparable)
+        advice.what_to_use(needs.assign(rests_on="by chance"), chosen, lowest, comparable)
 
 
 @pytest.fixture(scope="module")
@@ -579,7 +579,7 @@ def test_the_page_of_trained_models_says_what_is_confirmed_and_who_did_not_learn
 def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() -> None:
     units = load_units("safe_planted", "full", reference=True)
     ranks = units[units.metric == trained_tables.RANK]
-    models = trained_tables.models_of(ranks)
+    models = trained_tables.models_by_error(ranks)
     by_kind = ranks.groupby("modality").model.nunique()
     assert models.modality.value_counts().to_dict() == by_kind.to_dict()
     order = [
@@ -588,9 +588,9 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     assert order == sorted(order)
     said = trained_tables.of_what_was_declared(models)
     assert f"Measured are {by_kind['text']} text and {by_kind['vision']} image models" in said
-    assert trained_tables.counts(models).models.sum() == len(models)
+    assert trained_tables.model_counts(models).models.sum() == len(models)
     means = trained_tables.means_of_models(ranks)
-    wide = trained_tables.by_model(means, models, ["srg", "saco"])
+    wide = trained_tables.correlations_by_model(means, models, ["srg", "saco"])
     assert wide.model.tolist() == models.model.tolist()
     first = ranks[(ranks.model == models.model[0]) & (ranks.method == "srg")].value.mean()
     assert wide[label("srg")][0] == pytest.approx(first)
@@ -599,7 +599,7 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     table = trained_tables.of_error({"text": found})
     assert table.lowest.is_monotonic_decreasing and table.metric.tolist() == trained_tables.by_safety(found)
     n = text.id.nunique()
-    assert trained_tables.sizes(text, models) == f"texts: {by_kind['text']} models, {n} inputs"
+    assert trained_tables.models_and_inputs_in_words(text, models) == f"texts: {by_kind['text']} models, {n} inputs"
     best = table.metric[0]
     assert "this confirms the choice" in trained_tables.in_short({"text": found}, models, best)
     worst = table.metric.iloc[-1]
@@ -609,23 +609,23 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
 def test_the_committed_scores_of_models_are_in_words() -> None:
     released = load_units("safe_compared", "full", part="released", reference=True)
     apart = across_models.random_apart(released, replicates=9)
-    table = compared_tables.random_in_words(apart)
+    table = compared_tables.random_table(apart)
     means = released[(released.dataset == "sst2") & (released.method == "random") & (released.metric == "naopc")]
     by_model = means.groupby("model", observed=True).value.mean()
     row = table[(table.texts == "SST-2") & (table.score == "NAOPC")].iloc[0]
     assert row[["lowest model", "highest model"]].tolist() == [f"{by_model.min():.2f}", f"{by_model.max():.2f}"]
     quotes = compared_tables.quotable(apart).set_index("part").ours
     assert quotes["sst2, naopc: lowest"] == pytest.approx(by_model.min())
-    ranges = compared_tables.ranges_of(released).set_index(["dataset", "method", "metric"])
+    ranges = compared_tables.lowest_and_highest(released).set_index(["dataset", "method", "metric"])
     assert ranges.highest["sst2", "random", "naopc"] == pytest.approx(by_model.max())
     closed = load_units("safe_compared", "full", part="closed", reference=True)
     scores = closed[closed.metric != "quality"]
     few = compared_tables.spreads_of(scores[scores.family == "scale"])
-    shown = compared_tables.spreads_in_words(few)
+    shown = compared_tables.spreads_for_readers(few)
     assert sorted(shown.score) == sorted(compared_tables.SCORES.values())
     assert set(shown["models differ in"]) == {compared_tables.FAMILIES["scale"]}
     answers = few.set_index(["metric", "method"]).answer
     assert shown[shown.score == "SRG"]["truth"].item().endswith(f"] {answers['srg', 'truth']}")
-    clean, broken = compared_tables.comparable(few)
+    clean, broken = compared_tables.comparable_scores(few)
     assert "aopc" in broken and not set(clean) & set(broken)
     assert "from " + row["lowest model"] + " to " in compared_tables.in_short(few, apart)

@@ -23,7 +23,7 @@ def rank() -> Means:
 def test_groups_are_means_of_their_errors(rank: Means) -> None:
     table = choice.by_kind(rank.half(REPORT), design.kinds_of_error())
     wide = show.map_rows(table, rank.metrics).loc[["bold", "steady"]]
-    found = map_tables.by_group(wide, rank, {"a": ["light", "heavy"], "b": ["feature"]}).set_index("metric")
+    found = map_tables.means_by_error(wide, rank, {"a": ["light", "heavy"], "b": ["feature"]}).set_index("metric")
     assert list(found.index) == ["bold", "steady"]
     assert list(found.loc["bold", ["never errs", "a", "b"]]) == pytest.approx([0.95, 0.525, 0.95], abs=0.01)
     # The same means stand for shares of inputs here.
@@ -172,7 +172,7 @@ def test_advice_has_every_case(rank: Means) -> None:
     chosen, limit = choices(), design.declared_plan()["choice"]["prices"][0]
     more = chosen.iloc[:1].assign(erasure=choice.ADVERSARIAL, metric="cheap", **{"is safe": False})
     single = more.assign(reasons=choice.SINGLE, metric="steady", reported=0.8)
-    said = map_tables.advice(pd.concat([chosen, more, single]))
+    said = map_tables.advice_in_words(pd.concat([chosen, more, single]))
     assert (
         f"(1) If you trained the model on erased copies, so that it reads them rightly, use {label('steady')}" in said
     )
@@ -197,7 +197,7 @@ def test_what_is_chosen_without_an_error_is_named_where_it_is_another_metric() -
 
 def test_outcomes_stand_with_their_ends_and_prices() -> None:
     summary = pd.DataFrame({"metric": ["bold"], "loss": [0.5], "loss low": [0.4], "loss high": [0.6]})
-    table = map_tables.with_prices(summary, PRICES)
+    table = map_tables.outcomes_with_prices(summary, PRICES)
     assert table.to_dict("records") == [
         {"metric": label("bold"), "model calls": f"{PRICES['bold']:.0f}", "loss": "0.50 [0.40, 0.60]"}
     ]

@@ -13,9 +13,9 @@ from faithbook.stats.conditions import Conditions
 from faithbook.studies.soft.zhao_aletras_deviations import (
     beside_papers_choice,
     cells_of_ours,
-    effects,
+    effects_of_variants,
     everything_beside_the_best,
-    other_differences,
+    other_choices_of_texts,
     random_preferred,
     readings_of_ties,
     scaled_attention_as_coded,
@@ -121,7 +121,7 @@ def test_effects_are_of_what_was_measured_and_of_the_methods_that_a_variant_touc
 
     names = {"exact": "exact rules", "never": "never measured", "clip": "clipped"}
     measured: Any = SimpleNamespace(mean=moved)
-    table = effects(exchanged_of(known), measured, names, ["ns", "nc"], units).set_index("variant")
+    table = effects_of_variants(exchanged_of(known), measured, names, ["ns", "nc"], units).set_index("variant")
     assert table["choice"].to_dict() == {"exact": "exact rules", "clip": "clipped"}
     assert asked == [("exact", [deeplift]), ("clip", [attention, deeplift])]
     clip = table.loc["clip", ["diagnosticity", "other choice", "change", "score", "flips", "outside", "one side only"]]
@@ -203,10 +203,10 @@ def test_other_differences_have_the_settings_and_sizes_of_the_run() -> None:
     texts = texts_of(measured, ["sst", "ag"])
     assert texts == {"SST": 2, "AG News": 1}
     settings = {"ig_steps": 16, "draws": 8, "dtype": "float32"}
-    ours = other_differences(settings, pd.Series([3953, 4000]), texts).set_index("what")["here"]
+    ours = other_choices_of_texts(settings, pd.Series([3953, 4000]), texts).set_index("what")["here"]
     assert (ours["training texts of AG News"], ours["draws of the mask for one soft score"]) == ("3,953", "8")
     assert ours["test texts"] == "SST 2, AG News 1"
-    assert other_differences(settings, pd.Series(dtype=float), texts)["here"][0] == "–"
+    assert other_choices_of_texts(settings, pd.Series(dtype=float), texts)["here"][0] == "–"
 
 
 def test_data_sets_on_which_random_scores_are_preferred_are_named_by_metric() -> None:

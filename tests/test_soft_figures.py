@@ -75,7 +75,7 @@ def test_long_tasks_are_substitutes_with_the_one_model_that_they_have(compared: 
     assert len(by_reading) == 10 and next(iter(by_reading)) == ("all", "several", "no win")
     shares = figures.diagnosticity_by_length(compared.power, tasks, RATIOS)
     assert set(shares.model) == set(tasks.values()) and len(shares) == 2 * 2 * len(RATIOS)
-    assert figures.texts_in_words(compared) == "1,000 texts of SST and 360 texts of AG News"
+    assert figures.texts_by_task_in_words(compared) == "1,000 texts of SST and 360 texts of AG News"
     assert figures.fewest_texts(compared, tasks, RATIOS[0]) == shares[shares.metric == "nc"].n.min()
 
 

@@ -45,7 +45,7 @@ def level() -> dict[str, dict[tuple[str, str], Comparison]]:
 
 
 def test_changes_are_between_levels_and_the_rest_is_to_the_published_value(level: pipeline.Levels) -> None:
-    found = {key: change.ours.point for key, change in pipeline.changes_of(level).items()}
+    found = {key: change.ours.point for key, change in pipeline.changes_by_step(level).items()}
     assert found["sst", "nc", "another model"] == pytest.approx(-0.2)
     assert found["sst", "nc", "all weights trained"] == pytest.approx(0)
     assert found["sst", "nc", "the released code's choices"] == pytest.approx(0.05)
@@ -63,7 +63,7 @@ def test_the_same_formulas_measured_twice_differ_most_on_one_data_set(level: pip
 
 
 def test_a_step_spans_its_lowest_and_highest_change(level: pipeline.Levels) -> None:
-    changes = listed(pipeline.changes_of(level), ["dataset", "metric", "step"])
+    changes = listed(pipeline.changes_by_step(level), ["dataset", "metric", "step"])
     assert pipeline.span_of(changes, "the released code's choices", ["nc"]) == "+0.05 to +0.30"
     assert pipeline.span_of(changes, "never measured", ["nc"]) == ""
     assert pipeline.none_closes_the_distance(changes)
@@ -133,7 +133,7 @@ def test_amounts_explain_what_equal_ones_mend() -> None:
     assert not pipeline.amounts_explain(amounts(0.6))
     assert pipeline.what_amounts_explain(amounts(0.6)) == ""
     assert not pipeline.amounts_explain(found[found.what == "ties"])
-    assert pipeline.amounts_in_words(found).n.tolist() == [f"{N}"]
+    assert pipeline.amount_table(found).n.tolist() == [f"{N}"]
 
 
 # --- decisions with each model ---------------------------------------------------------------------------------------
@@ -160,17 +160,19 @@ def test_claims_with_an_answer_of_both_models_are_compared() -> None:
         "soft_c11": (by_size.NO_LONG_TEXT, "no"),
         "naopc_c06": ("yes", "yes"),
     }
-    table = by_size.decisions(lambda claim, model: answers.get(claim, (by_size.OUTPUTS,) * 2)[model == "b"], ["a", "b"])
+    table = by_size.decisions_by_model(
+        lambda claim, model: answers.get(claim, (by_size.OUTPUTS,) * 2)[model == "b"], ["a", "b"]
+    )
     judged = by_size.judged_here(table)
     assert list(judged.claim.str.extract(r"\((soft_c\d+)\)$")[0]) == ["soft_c01", "soft_c02", "soft_c11"]
     assert by_size.same_decisions(judged) == (1, 2)
     assert "in 1 of 2 claims" in by_size.same_in_words(judged, table)
     assert by_size.same_in_words(judged[:0], table) == ""
-    assert by_size.judged_here(by_size.decisions(lambda claim, model: "", [])).empty
+    assert by_size.judged_here(by_size.decisions_by_model(lambda claim, model: "", [])).empty
 
 
 def test_the_result_of_the_page_and_of_its_steps(level: pipeline.Levels) -> None:
-    changes = listed(pipeline.changes_of(level), ["dataset", "metric", "step"])
+    changes = listed(pipeline.changes_by_step(level), ["dataset", "metric", "step"])
     text = pipeline.in_short(changes, combinations(), ["sst", "ag"], "own")
     assert text.startswith("No step that we could try") and "In 1 of 8 combinations" in text
     assert "by 0.300 [0.100, 0.500], the largest of them all" in text and "(n = 40 texts or more)" not in text

@@ -97,8 +97,9 @@ def test_the_result_of_the_page_has_ours_and_the_published_value_of_every_metric
 
 
 def test_texts_are_counted_by_model(compared: Compared) -> None:
-    assert "MPNet 1,000 of SST and 360 of AG News; MiniLM 250 of SST and 159 of AG News" in tables.texts_in_words(
-        compared
+    assert (
+        "MPNet 1,000 of SST and 360 of AG News; MiniLM 250 of SST and 159 of AG News"
+        in tables.texts_by_model_in_words(compared)
     )
 
 
@@ -123,7 +124,7 @@ def test_the_exceptions_of_the_text_are_the_two_of_table_3_the_other_way_round(c
 def test_ties_are_counted_of_each_cell(compared: Compared) -> None:
     found = tables.ties(compared).set_index(["dataset", "metric"])
     assert len(found) == 8 and (found["at the limit"] <= found.ties).all()
-    below, cells = tables.below_one_half(compared)
+    below, cells = tables.cells_below_one_half(compared)
     plain = [
         compared.power(metric, dataset=dataset, method=method).ours.point
         + compared.power(metric, dataset=dataset, method=method, shows="tie").ours.point / 2

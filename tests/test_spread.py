@@ -87,8 +87,8 @@ def test_a_matrix_has_the_messages_with_all_rows_and_means_over_the_rest() -> No
 
 def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
     values = np.random.default_rng(0).normal(size=(20, 40))
-    assert spread.separated(spread.differences(values)) == pytest.approx(0.05, abs=0.03)
-    assert spread.separated(spread.differences(values + np.arange(40) * 9)) == 1
+    assert spread.share_separated(spread.differences(values)) == pytest.approx(0.05, abs=0.03)
+    assert spread.share_separated(spread.differences(values + np.arange(40) * 9)) == 1
     grown = spread.separated_by_size(values + np.arange(40) * 9, sizes=4, subsets=5)
     assert grown.texts.tolist() == [3, 6, 11, 20]
     assert grown.estimate.tolist()[1:] == [1.0] * 3

@@ -66,7 +66,7 @@ VALUES = pd.DataFrame(
 @pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
 def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name: str, text: str, when: str) -> None:
     """And the committed verdicts are those that it was written for."""
-    kept, conditions = committed_board().set_index("id")["decision"], sentences.conditions(when)
+    kept, conditions = committed_board().set_index("id")["decision"], sentences.decisions_written_for(when)
     assert all(kept[one] in written for one, written in conditions.items()), name
     values, sides = everything(text), {one: {"decision": written[0]} for one, written in conditions.items()}
     said = Results(board(**sides).assign(passed=1, parts=2), values).say(text, when)
@@ -86,9 +86,12 @@ def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
             assert one.when or one.kind == "trust" or "{safe|" in text
     assert len(IN_README) == len(PARAGRAPHS)
     for lesson in LESSONS:
-        assert set(sentences.conditions(lesson.when)) <= {one.id for one in RESTS_ON} | {"soft_c10", "together_q8"}
+        assert set(sentences.decisions_written_for(lesson.when)) <= {one.id for one in RESTS_ON} | {
+            "soft_c10",
+            "together_q8",
+        }
     with pytest.raises(UnknownNameError, match="reproduce"):
-        sentences.conditions("soft_c01 reproduce")
+        sentences.decisions_written_for("soft_c01 reproduce")
 
 
 def test_no_measured_number_is_typed() -> None:
@@ -192,7 +195,7 @@ def test_overviews_list_claims_with_the_committed_decisions() -> None:
 
 def test_values_of_each_model_are_kept_under_its_short_name() -> None:
     pair = Comparison(SimpleNamespace(interval=lambda: Interval95(0.25, 0.2, 0.3), n=60), 0.5)  # type: ignore[arg-type]
-    (frame,) = lessons.of_models({"MPNet, 12 layers, 109 M": {"nc": pair}})
+    (frame,) = lessons.diagnosticities_to_quote({"MPNet, 12 layers, 109 M": {"nc": pair}})
     row = {
         "claim": "soft_models",
         "part": "MPNet: NC",

@@ -152,7 +152,7 @@ def test_srg_stands_beside_the_metric_that_is_best_on_each_model(planted: Simple
 
 def test_losses_stand_by_kind_with_the_largest_first(planted: SimpleNamespace) -> None:
     losses = planted_truth.losses(planted.lost)
-    table = planted_truth.losses_in_words(losses)
+    table = planted_truth.loss_table(losses)
     largest = losses.loc[losses.estimate.idxmax()]
     assert table.metric[0] == label(largest.metric)
     kind = questions.KINDS[largest.modality]
@@ -255,7 +255,7 @@ def separated() -> SimpleNamespace:
 
 def test_diagnosticity_has_its_price_and_ties(separated: SimpleNamespace) -> None:
     prices = questions.prices_of(separated.scores, pd.DataFrame())
-    table = diagnosticity.with_prices(separated.preferred, separated.scores, prices)
+    table = diagnosticity.diagnosticity_with_prices(separated.preferred, separated.scores, prices)
     assert set(table.metric) == set(diagnosticity.SHOWN) & set(separated.scores.frame.metric)
     rows = table.set_index(["modality", "metric"])
     frame = separated.scores.frame
@@ -263,10 +263,10 @@ def test_diagnosticity_has_its_price_and_ties(separated: SimpleNamespace) -> Non
     assert rows.ties["text", "n_auc"] == pytest.approx(ties.groupby("method").value.mean().mean())
     assert rows["model calls per input"]["text", "saco"] == prices["text", "groups"]
     assert table.groupby("modality").estimate.apply(lambda part: part.is_monotonic_decreasing).all()
-    shown = diagnosticity.in_words(table).set_index(["modality", "metric"])
+    shown = diagnosticity.price_table(table).set_index(["modality", "metric"])
     assert shown["model calls"]["texts", label("saco")] == f"{prices['text', 'groups']:.0f}"
     assert shown["model calls"]["photographs", label("saco")] == "–" == shown["inputs needed"]["photographs", "Soft-NC"]
-    fig, alt = diagnosticity.dots_by_metric(table)
+    fig, alt = diagnosticity.diagnosticity_figure(table)
     assert len(fig.axes) == table.modality.nunique() and "texts, n = " in alt
     plt.close(fig)
 
@@ -298,7 +298,7 @@ def test_a_map_of_the_middle_is_the_baseline_of_mirror_images() -> None:
     units = units_of("together_mirrored")
     scores = measured(units[units.metric == "rho"], ["method"])
     rho = {method: scores.mean(method=method) for method in scores.levels("method")}
-    table = diagnosticity.above_baselines(rho).set_index("method")
+    table = diagnosticity.lead_over_baselines(rho).set_index("method")
     assert table.index[0] == "middle" and table.estimate.is_monotonic_decreasing
     assert table["minus random"]["rollout"] == pytest.approx(table.estimate["rollout"] - table.estimate["random"])
     parts = diagnosticity.minus_random(rho)
@@ -338,7 +338,7 @@ def test_a_network_stands_beside_the_other_models_of_images(separated: SimpleNam
 def toolkit() -> SimpleNamespace:
     units = units_of("together_toolkit")
     sources = [measured(toolkit_tasks.of_metrics(metrics)(units), toolkit_tasks.CELL) for _, metrics in BOUNDS]
-    means = toolkit_tasks.means_of(sources)
+    means = toolkit_tasks.means_by_cell(sources)
     return SimpleNamespace(units=units, means=means, table=planted_truth.listed(means, toolkit_tasks.CELL))
 
 
@@ -360,17 +360,17 @@ def test_the_lowest_accuracy_curve_is_in_the_sentence(toolkit: SimpleNamespace) 
 
 
 def test_methods_are_better_worse_or_open_and_tables_have_random_scores_last(toolkit: SimpleNamespace) -> None:
-    methods = toolkit_tasks.methods_of(toolkit.means)
+    methods = toolkit_tasks.methods_in_order(toolkit.means)
     assert methods[-1] == "random" and len(methods) == toolkit.table.method.nunique()
-    beside = toolkit_tasks.beside_random(toolkit.means)
+    beside = toolkit_tasks.methods_beside_random(toolkit.means)
     words = beside[["better", "worse", "open"]].agg(", ".join, axis=1)
     assert (words.str.count(label("lime")) == 1).all()
-    tables = toolkit_tasks.by_group(toolkit.table, methods)
+    tables = toolkit_tasks.means_by_family(toolkit.table, methods)
     datasets = toolkit.table.dataset.unique()
     without_marks = [name for name in datasets if (name, "plausibility") not in tables]
     assert len(tables) == 3 * len(datasets) - len(without_marks) and without_marks == ["nli"]
     assert tables[datasets[0], "faithfulness"].method.tolist() == methods
-    fig, _ = toolkit_tasks.dots_by_metric(toolkit.table, methods)
+    fig, _ = toolkit_tasks.toolkit_figure(toolkit.table, methods)
     assert len(fig.axes) == 9
     plt.close(fig)
 
@@ -430,7 +430,7 @@ def test_marks_that_run_to_the_end_and_a_class_that_comes_back_are_said() -> Non
 # -------------------------------------------------------------------------------------------------------- pointing game
 def test_the_best_method_and_random_scores_are_in_the_sentence() -> None:
     units = pointing_game.of_metrics(pointing_game.OBJECTS)(units_of("together_objects"))
-    table = pointing_game.by_method(measured(units, pointing_game.CELL), pointing_game.OBJECTS)
+    table = pointing_game.hits_by_method(measured(units, pointing_game.CELL), pointing_game.OBJECTS)
     said = pointing_game.in_short(table)
     game = units[units.metric == "pointing_game"]
     for dataset, part in game.groupby("dataset"):

@@ -67,12 +67,12 @@ def test_a_book_of_this_machines_values_has_the_references_verdicts() -> None:
     assert by_values["scoreboard"] == [REFERENCE]
     board = next(job for job in jobs if job.notebook == "scoreboard")
     assert {job.parameters.get(VALUES, REFERENCE) for job in board.upstream} == {REFERENCE}
-    shown = pages.shown(jobs, RUN)
+    shown = pages.shown_jobs(jobs, RUN)
     assert len([job for job in shown if job.notebook == "soft_tables"]) == 1
     assert {job.notebook for job in shown} == {job.notebook for job in jobs}
     assert all(job.parameters[VALUES] == RUN for job in shown if shows_runs(job.notebook))
     usual = [job for job in jobs if job.parameters.get(VALUES) != RUN]  # those of the book as it is published
-    assert pages.shown(usual, REFERENCE) == usual
+    assert pages.shown_jobs(usual, REFERENCE) == usual
     with pytest.raises(UnknownNameError, match="unknown values 'mine'"):
         plan("smoke", values="mine")
 
@@ -112,7 +112,7 @@ def test_the_books_value_goes_with_ours_through_arithmetic() -> None:
 # ------------------------------------------------------------------------------------------- the end of a computation
 def test_means_at_the_end_of_a_computation_are_over_inputs() -> None:
     frame = of_inputs(pd.DataFrame({"id": ["a", "a", "b", "c"], "value": [1.0, 3.0, 4.0, 6.0], "metric": "nc"}))
-    row = computed.means_of(frame, ["metric"]).loc["nc"]
+    row = computed.means_by(frame, ["metric"]).loc["nc"]
     assert (row["mean"], row["n"], row["clusters"]) == (4.0, 3, 3)
     assert row["standard_error"] == pytest.approx(np.std([2.0, 4.0, 6.0], ddof=1) / 3**0.5)
 
@@ -147,7 +147,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (home / "data" / path.name).symlink_to(path)
     monkeypatch.setenv("FAITHLIB_HOME", str(home))
     monkeypatch.delenv("FAITHLIB_RUN", raising=False)
-    monkeypatch.setattr(figures, "drawn", lambda fig: {"svg": b"drawn", "png": b"drawn"})
+    monkeypatch.setattr(figures, "image_files", lambda fig: {"svg": b"drawn", "png": b"drawn"})
     monkeypatch.setattr(plt, "show", lambda: None)
     return home
 

@@ -30,7 +30,7 @@ def test_single_precision_is_the_base_of_half_precision_alone() -> None:
 def test_an_effect_is_the_mean_of_those_of_the_ten_methods(measured: Scores) -> None:
     value = measured.quantity("setting", "metric", "method")
     base = deviations.base_of(measured.levels("setting"))
-    effects, by_method = deviations.effects(value, base), deviations.effects_by_method(value, base)
+    effects, by_method = deviations.effects_of_settings(value, base), deviations.effects_by_method(value, base)
     of_ten = by_method[by_method.method.isin(METHODS)].groupby(["setting", "metric"]).estimate.mean()
     for row in effects.itertuples():
         assert row.estimate == pytest.approx(of_ten[row.setting, row.metric], abs=1e-9)
@@ -44,9 +44,9 @@ def test_an_effect_is_the_mean_of_those_of_the_ten_methods(measured: Scores) -> 
     assert f"{len(of_saco) - len(unclear)} of {len(of_saco)} choices" in text
     assert f"the level of SaCo most on *{deviations.word(largest)}*" in deviations.at_a_glance(of_saco)
     assert deviations.at_a_glance(of_saco.assign(low=-1, high=1)).endswith("every interval includes zero.")
-    shown = deviations.in_words(deviations.of_settings(effects, "zero"))
+    shown = deviations.settings_table(deviations.effects_of_some(effects, "zero"))
     assert list(shown.columns[:4]) == ["other choice", "metric", "main setting", "change"]
-    shown = deviations.of_settings(effects, "zero", "blur")
+    shown = deviations.effects_of_some(effects, "zero", "blur")
     assert set(shown.setting) == {"S4 one fixed colour", "S4 a blurred copy"}
 
 
@@ -119,5 +119,5 @@ def test_half_precision_is_held_against_the_interval(measured: Scores) -> None:
 def test_further_differences_name_sizes_of_the_full_run(measured: Scores) -> None:
     images = deviations.tried_on(measured.frame)
     assert images.startswith("CIFAR-10: ") and images.endswith("1 model")
-    table = deviations.other_differences(settings_of("saco_metrics", "full"), images).set_index("what")
+    table = deviations.other_choices_for_images(settings_of("saco_metrics", "full"), images).set_index("what")
     assert table.here["numbers of groups 5 and 20"] == "CIFAR-10 80, CIFAR-100 40"

@@ -89,7 +89,7 @@ def kinds() -> wu_images.Kinds:
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, float]:
-    return wu_images.printed_means(published.table("saco_table2").astype({"k": int}))
+    return wu_images.printed_by_method(published.table("saco_table2").astype({"k": int}))
 
 
 def test_substitutes_are_the_small_images(kinds: wu_images.Kinds) -> None:
@@ -104,14 +104,14 @@ def test_both_kinds_are_next_to_the_printed_values(kinds: wu_images.Kinds, print
     assert np.isnan(both.published["random"]) and both.published["rollout"] == pytest.approx(0.25, abs=0.01)
     gap = both[wu_images.PHOTOGRAPHS] - both[wu_images.SMALL]
     assert both.difference.tolist() == pytest.approx(gap.tolist())
-    tau = wu_images.orders(kinds, printed)
+    tau = wu_images.taus_by_kind(kinds, printed)
     for kind, value in tau.items():
         assert f"{value.point:.2f} [" in wu_images.in_short(kinds, printed).partition(f" on {kind}")[0]
-        assert f"{kind} {value.point:.2f}" in wu_images.orders_in_words(kinds, printed)
+        assert f"{kind} {value.point:.2f}" in wu_images.taus_by_kind_in_words(kinds, printed)
 
 
 def test_every_model_has_its_own_mean(kinds: wu_images.Kinds) -> None:
-    by_model = wu_images.by_model(kinds)
+    by_model = wu_images.saco_by_model(kinds)
     own = by_model[by_model.images == wu_images.PHOTOGRAPHS]
     assert set(own.model) == {"head", "lora", "lora-deit"}
     mean = kinds.saco[wu_images.PHOTOGRAPHS]("rollout").ours.point
@@ -148,5 +148,5 @@ def test_a_change_by_family_is_the_mean_over_its_members(kinds: wu_images.Kinds)
 
 
 def test_the_published_means_are_those_of_ten_groups() -> None:
-    assert wu_random.printed_means()["rollout"] == pytest.approx(0.25, abs=0.01)
-    assert set(wu_random.printed_means()) == set(METHODS)
+    assert wu_random.printed_with_ten_groups()["rollout"] == pytest.approx(0.25, abs=0.01)
+    assert set(wu_random.printed_with_ten_groups()) == set(METHODS)

@@ -123,7 +123,7 @@ def test_the_result_of_the_figures_says_that_the_flip_decides(metrics: Scores) -
 
 
 def test_bars_and_means_are_shown_with_their_intervals_in_one_cell(metrics: Scores) -> None:
-    bars = wu_figures.bars_in_words(wu.bar_table(metrics.each(wu.agreement(*METHODS, datasets=CIFAR))))
+    bars = wu_figures.correlations_in_words(wu.bar_table(metrics.each(wu.agreement(*METHODS, datasets=CIFAR))))
     assert "Spearman's correlation" in bars and "Spearman's correlation estimate" not in bars
     mean = metrics.quantity("metric", "method", dataset=CIFAR)
     means = wu_figures.means_in_words(wu.every_mean(mean, CIFAR))

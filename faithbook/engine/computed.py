@@ -80,13 +80,13 @@ def means_beside_book(
     units = read_units(path)
     if not is_share and (absent := sorted(set(metrics) - set(units["metric"]))):
         raise unknown("metric", absent[0], units["metric"].unique())
-    ours = means_of(_chosen(units, by, metrics, where), by).reset_index()
+    ours = means_by(_chosen(units, by, metrics, where), by).reset_index()
     half = scipy.stats.t.ppf(0.975, (ours["clusters"] - 1).clip(lower=1)) * ours["standard_error"]
     table = ours[[*by, "mean"]].assign(low=ours["mean"] - half, high=ours["mean"] + half, n=ours["n"])
     book = _values_of_book(run, part)
     if book is None:
         return table.assign(book=np.nan, book_n=0, apart=np.nan)
-    theirs = means_of(_chosen(book, by, metrics, where), by).reset_index()
+    theirs = means_by(_chosen(book, by, metrics, where), by).reset_index()
     both = ours.merge(theirs, on=list(by), how="left", suffixes=("", "_book"))
     error = (both["standard_error"] ** 2 + both["standard_error_book"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_book"]].min(axis=1, skipna=False) >= _ENOUGH
@@ -95,7 +95,7 @@ def means_beside_book(
     return table.assign(book=both["mean_book"], book_n=both["n_book"].fillna(0).astype(int), apart=apart)
 
 
-def means_of(units: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+def means_by(units: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Mean, standard error over clusters (NaN for one alone), number of inputs and of clusters by labels. Several
     values of an input count by their mean."""
     import numpy as np

@@ -38,7 +38,7 @@ def book(profile: str, *, values: str = REFERENCE, cores: int | None = None, ext
 
     `values`: whose the pages show (`plan.WHOSE`)."""
     began = time.time()
-    jobs = shown(build(profile, values=values, cores=cores, extra=extra), values)
+    jobs = shown_jobs(build(profile, values=values, cores=cores, extra=extra), values)
     with locked(results_dir(profile) / "book.lock"):  # a second build waits, and then finds the pages there
         source = stage(profile, jobs)
         html = source / "_build" / "html"
@@ -53,7 +53,7 @@ def book(profile: str, *, values: str = REFERENCE, cores: int | None = None, ext
     return html / "index.html"
 
 
-def shown(jobs: Sequence[Job], values: str) -> list[Job]:
+def shown_jobs(jobs: Sequence[Job], values: str) -> list[Job]:
     """The jobs whose pages a book shows: of a report that was made twice, for its verdicts and for its page, the one
     that shows these values."""
     asked = {job.notebook for job in jobs if job.parameters.get(VALUES) == values}

@@ -62,7 +62,7 @@ def banner(run: Run) -> str:
     return f":::{{admonition}} {_TITLES[run.values]}\n:class: warning\n\n{text}\n:::"
 
 
-def numbers_of(run: Run, notebooks: Sequence[str], *, of_book: bool) -> str:
+def whose_numbers(run: Run, notebooks: Sequence[str], *, of_book: bool) -> str:
     """Whose numbers of these computations a page has, on which machines they were computed and when."""
     if not notebooks:
         return ""

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from faithbook.engine.computed import means_of
+from faithbook.engine.computed import means_by
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.run import Run, load_units
 from faithbook.engine.units import UNITS
@@ -45,7 +45,7 @@ def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     `n_full`), and `away`, the difference in standard errors as if the inputs were different ones; NaN where nothing
     spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
-    first, second = (means_of(units, labels).fillna({"standard_error": 0.0}).reset_index() for units in (build, full))
+    first, second = (means_by(units, labels).fillna({"standard_error": 0.0}).reset_index() for units in (build, full))
     both = first.merge(second, on=labels, suffixes=("", "_full"))
     error = (both["standard_error"] ** 2 + both["standard_error_full"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS
@@ -63,7 +63,7 @@ def inputs_beside(build: pd.DataFrame, full: pd.DataFrame) -> tuple[int, int]:
     return len(both), int(alike.sum())
 
 
-def in_short(pairs: dict[str, tuple[pd.DataFrame, pd.DataFrame]], cells: pd.DataFrame) -> pd.DataFrame:
+def tables_in_both(pairs: dict[str, tuple[pd.DataFrame, pd.DataFrame]], cells: pd.DataFrame) -> pd.DataFrame:
     """One row per table of values: cells in both runs, how many lie `FAR` apart, values of inputs in both, how many are
     alike. `cells`: all of `cells_beside` with the column `values`."""
     rows = []

@@ -135,7 +135,7 @@ def added(estimate: Estimate) -> Array:
     return values
 
 
-def drawn(parts: Sequence[Estimate], worlds: int) -> Student:
+def null_worlds(parts: Sequence[Estimate], worlds: int) -> Student:
     """Worlds of comparisons whose truth is zero, [worlds, M]: point, standard error and degrees of freedom of each."""
     shape = (worlds, len(parts))
     point, variance, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -184,25 +184,25 @@ def _error_rate(asked: Asked, world: Student, wrong: Verdict) -> float:
     return max(rates)
 
 
-def rates_of(asked: Asked, worlds: int = WORLDS) -> dict[str, object]:
+def rates_of_claim(asked: Asked, worlds: int = WORLDS) -> dict[str, object]:
     """A row of the table."""
     row: dict[str, object] = {"id": asked.id, "rule": asked.rule.rule, "parts": len(asked.parts)}
     row |= {"needed": asked.needed, "clusters": min(part.fewest for part in asked.parts), "worlds": worlds}
-    world = drawn(asked.parts, worlds)
+    world = null_worlds(asked.parts, worlds)
     return row | {name: _error_rate(asked, world, answer) for name, answer in SIDES.items()}
 
 
-def measure() -> pd.DataFrame:
+def measure_claims() -> pd.DataFrame:
     """The rates of every claim that Student's t judges, one row each; of a claim of several statements a row each."""
     pages = [page for page in dict.fromkeys(published.claims()["page"]) if page]
-    rows = [rates_of(asked) for page in tqdm(pages, desc="pages") for asked in asked_on(page)]
+    rows = [rates_of_claim(asked) for page in tqdm(pages, desc="pages") for asked in asked_on(page)]
     return pd.DataFrame(rows)
 
 
 def main() -> None:
     """Write the table."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    measure().round(4).to_csv(root() / OF_CLAIMS, index=False, lineterminator="\n")
+    measure_claims().round(4).to_csv(root() / OF_CLAIMS, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

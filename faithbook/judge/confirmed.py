@@ -55,7 +55,7 @@ def confirming() -> list[Notebook]:
     return [notebook for notebook in notebooks("compute") if notebook.settings(CONFIRM).get("sample") == SAMPLE]
 
 
-def parts() -> list[Job]:
+def confirmatory_jobs() -> list[Job]:
     """Every part of the confirmatory runs that this machine has the data for, seeds one after the other."""
     jobs = []
     for notebook in confirming():
@@ -143,7 +143,7 @@ def _run(most: int | None, notebook: str | None) -> None:
     names = [entry.name for entry in confirming()]
     if notebook is not None and notebook not in names:
         raise unknown("notebook", notebook, names)
-    missing = [job for job in parts() if not _is_there(job.notebook, job.parameters, committed())]
+    missing = [job for job in confirmatory_jobs() if not _is_there(job.notebook, job.parameters, committed())]
     missing = [job for job in missing if notebook in (None, job.notebook)]
     for job in missing[:most]:
         run_job(job)
@@ -170,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "add":
             print(f"the confirmatory values are in {add(options.folders, freeze_digest())}")
         else:
-            for job in parts():
+            for job in confirmatory_jobs():
                 done = _is_there(job.notebook, job.parameters, committed())
                 state = "committed" if done else "to do"
                 print(f"{state:<9}  {job.label}")

@@ -106,7 +106,7 @@ def _of_shares(name: str, rates: pd.DataFrame, judged: Mapping[str, object], n: 
     return row | {BEYOND: beyond}
 
 
-def claims_in_words(claims: pd.DataFrame) -> pd.DataFrame:
+def claim_rate_table(claims: pd.DataFrame) -> pd.DataFrame:
     """The table of `of_claims` for readers."""
     beyond = [" and ".join(answers) or "no" for answers in claims[BEYOND]]
     return claims.assign(**{BEYOND: beyond, "decision": _as_they_read(claims)}).drop(columns="evidence")
@@ -167,7 +167,7 @@ def rates_of_claims() -> pd.DataFrame:
     return rates.assign(**within)
 
 
-def beyond(board: pd.DataFrame) -> dict[str, float]:
+def rates_beyond_promise(board: pd.DataFrame) -> dict[str, float]:
     """By id whose decision is on the side on which its rule errs more often than promised: the rate there. `board`: id
     and decision. Of a sentence of several statements the highest rate counts."""
     rates = rates_of_claims()
@@ -186,7 +186,7 @@ def beyond(board: pd.DataFrame) -> dict[str, float]:
 
 def said_of(name: str, decision: str) -> str:
     """A sentence on a decision that its rule gives wrongly more often than promised; "" for any other."""
-    rate = beyond(pd.DataFrame({"id": [name], "decision": [decision]})).get(name)
+    rate = rates_beyond_promise(pd.DataFrame({"id": [name], "decision": [decision]})).get(name)
     if rate is None:
         return ""
     return (

@@ -224,7 +224,7 @@ def _digest(texts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:16]
 
 
-def parts() -> dict[str, str]:
+def part_digests() -> dict[str, str]:
     """The digests of all that is frozen, by name: the files, every function that judges, every page's measure."""
     home = root()
     found = {name: _digest([our_table(name)[list(columns)].to_csv(index=False)]) for name, columns in FILES.items()}
@@ -244,7 +244,7 @@ def parts() -> dict[str, str]:
     return found
 
 
-def digest_of(known: Mapping[str, str]) -> str:
+def digest_of_parts(known: Mapping[str, str]) -> str:
     """The one digest of all parts."""
     return _digest(f"{name} {value}" for name, value in known.items())
 
@@ -260,7 +260,7 @@ def digest() -> str:
         raise DataError(f"nothing is frozen yet ({FROZEN} is missing): python -m faithbook.judge.freeze --write")
     if different := changed():
         raise DataError(f"changed since the freeze without a row in data/rule_history.csv: {some(different)}")
-    now = digest_of(parts())
+    now = digest_of_parts(part_digests())
     return str(known["digest"]) if now in _same_by_name() else now
 
 
@@ -286,9 +286,9 @@ def changed() -> list[str]:
     known = frozen()
     if not known:
         return []
-    now = parts()
+    now = part_digests()
     history = our_table("rule_history")
-    if digest_of(now) in {known["digest"], *history["frozen"]}:
+    if digest_of_parts(now) in {known["digest"], *history["frozen"]}:
         return []
     # Since the last change that the history accounts for, where its parts are on record.
     last: Mapping[str, object] = known.get("recorded", known)  # type: ignore[assignment]
@@ -315,7 +315,7 @@ def measures_reserve(notebook: str) -> OnReserve:
     return entry.reserve
 
 
-def sizes() -> pd.DataFrame:
+def planned_sizes() -> pd.DataFrame:
     """How many inputs of a data set a finding is confirmed on, one row each: headline claims, then the findings that
     were planned later (`further_findings`).
 
@@ -347,7 +347,7 @@ def sizes() -> pd.DataFrame:
 def plan_further() -> None:
     """Write the sizes of the findings that have none yet. What was planned before stays as it was written."""
     planned = our_table("confirmatory_sizes")
-    new = sizes()
+    new = planned_sizes()
     whole = pd.concat([planned, new[~new["id"].isin(planned["id"])]], ignore_index=True)
     whole.to_csv(root() / SIZES, index=False, lineterminator="\n")
 
@@ -364,18 +364,23 @@ def record(reason: str, name: str = NAMES_ONLY) -> None:
         raise DataError("nothing has changed since the freeze that the history does not account for")
     history = our_table("rule_history")
     row = dict.fromkeys(history.columns, "")
-    row |= {"id": name, "date": datetime.date.today().isoformat(), "reason": reason, "frozen": digest_of(parts())}
+    row |= {
+        "id": name,
+        "date": datetime.date.today().isoformat(),
+        "reason": reason,
+        "frozen": digest_of_parts(part_digests()),
+    }
     whole = pd.concat([history, pd.DataFrame([row])], ignore_index=True)
     whole.to_csv(root() / HISTORY, index=False, lineterminator="\n")
-    now = parts()
-    _write_frozen({**frozen(), "recorded": {"digest": digest_of(now), "parts": now}})
+    now = part_digests()
+    _write_frozen({**frozen(), "recorded": {"digest": digest_of_parts(now), "parts": now}})
 
 
-def write() -> None:
+def freeze_now() -> None:
     """Freeze: write the sizes of the confirmatory run, and all digests."""
-    sizes().to_csv(root() / SIZES, index=False, lineterminator="\n")
-    now = parts()
-    told = {"date": datetime.date.today().isoformat(), "digest": digest_of(now), "parts": now}
+    planned_sizes().to_csv(root() / SIZES, index=False, lineterminator="\n")
+    now = part_digests()
+    told = {"date": datetime.date.today().isoformat(), "digest": digest_of_parts(now), "parts": now}
     _write_frozen(told)
 
 
@@ -392,13 +397,13 @@ def main() -> None:
     parser.add_argument("--of", metavar="ID", default=NAMES_ONLY, help="the id whose rule or measure has changed")
     options = parser.parse_args()
     if options.write:
-        write()
+        freeze_now()
     if options.plan:
         plan_further()
     if options.record is not None:
         record(options.record, options.of)
     different = ", ".join(changed()) or "nothing"
-    print(f"digest {digest_of(parts())}; changed since the freeze: {different}")
+    print(f"digest {digest_of_parts(part_digests())}; changed since the freeze: {different}")
 
 
 if __name__ == "__main__":

@@ -414,7 +414,7 @@ def _counted_verb(number: int, verb: str) -> str:
     return f"{number} {verb}s" if number == 1 else f"{number} {verb}"
 
 
-def models(page: str, number: int) -> str:
+def models_of_page_in_words(page: str, number: int) -> str:
     """On how many models the verdicts of a page rest, and on which."""
     which = published.our_table("unrelated_models").set_index("page")["models"].get(page)
     text = "1 model" if number == 1 else f"{number} models"

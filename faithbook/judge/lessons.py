@@ -19,7 +19,7 @@ import pandas as pd
 from faithbook.engine.studies import confirmations, studies
 from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
-from faithbook.judge.sentences import Results, conditions
+from faithbook.judge.sentences import Results, decisions_written_for
 from faithbook.show import figures
 from faithbook.show.numbers import row_of
 from faithbook.show.page import badge
@@ -90,7 +90,7 @@ def landing(results: Results, figure: str) -> str:
 def decided(when: str, results: Results) -> str:
     """The claims that a paragraph was written for, each with its decision, what decides it with its interval, evidence,
     n and number of unrelated models; "" where it names none, or they are decided otherwise."""
-    written_for = conditions(when)
+    written_for = decisions_written_for(when)
     if any(results.decision(name) not in decisions for name, decisions in written_for.items()):
         return ""
     said = []
@@ -106,10 +106,10 @@ def decided(when: str, results: Results) -> str:
     return " ".join(said)
 
 
-def evidence(when: str, board: pd.DataFrame) -> str:
+def evidence_in_words(when: str, board: pd.DataFrame) -> str:
     """On what the claims rest that a paragraph was written for: levels of evidence with the claims of each, and the
     number of unrelated models; "" for none. `board`: by id."""
-    lines = [board.loc[name].to_dict() for name in conditions(when)]
+    lines = [board.loc[name].to_dict() for name in decisions_written_for(when)]
     of_level: dict[str, list[str]] = {}
     for line in lines:
         of_level.setdefault(str(line["evidence"]), []).append(f"`{line['id']}`")
@@ -130,7 +130,7 @@ def again_on_unseen(when: str) -> str:
     """How many of the claims that a paragraph was written for got the same verdict on unseen inputs, with n, and what
     the others got; "" where none was judged again."""
     again = confirmed()
-    judged = {name: written for name, written in conditions(when).items() if name in again.index}
+    judged = {name: written for name, written in decisions_written_for(when).items() if name in again.index}
     if not judged:
         return ""
     others = []
@@ -149,7 +149,7 @@ def again_on_unseen(when: str) -> str:
     return f"{same}; the others: {', '.join(others)}." if others else f"{same}."
 
 
-def in_short(results: Results, figure: str = "") -> dict[str, str]:
+def overview_boxes(results: Results, figure: str = "") -> dict[str, str]:
     """The box at the top of each overview, from `data/in_short.csv`, by overview; `figure`: the first study's."""
     boxes = {}
     for overview, rows in published.our_table("in_short").groupby("overview", sort=False):
@@ -282,7 +282,7 @@ def _claim(results: Results, name: str) -> str:
     return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
-def table(results: Results) -> pd.DataFrame:
+def lessons_table(results: Results) -> pd.DataFrame:
     """Every sentence with its verdict as data: lesson, question, id, source, decision, evidence, n, sentence."""
     source = published.sources()
     rows = [
@@ -343,7 +343,7 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
 
 
 # ----------------------------------------------------------------------------------------- numbers and the first figure
-def of_models(pairs: Mapping[str, Mapping[str, Comparison]]) -> list[pd.DataFrame]:
+def diagnosticities_to_quote(pairs: Mapping[str, Mapping[str, Comparison]]) -> list[pd.DataFrame]:
     """Diagnosticities by model and metric for sentences, ours with interval and n beside the published ones."""
     frames = []
     for model, by_metric in pairs.items():
@@ -373,7 +373,7 @@ def limit_ratios(quoted: pd.DataFrame) -> dict[str, float]:
     return dict(by_texts.max() / by_texts.min())
 
 
-def bars(pairs: Mapping[str, Comparison], model: str) -> Any:
+def diagnosticity_bars(pairs: Mapping[str, Comparison], model: str) -> Any:
     """Published diagnosticity beside ours, two bars per metric (`ROWS`)."""
     fig, ax = plt.subplots(figsize=(5.2, 4.6))
     looks = {"published (Zhao & Aletras 2023)": figures.PUBLISHED, f"ours ({model.partition(',')[0]})": figures.OURS}

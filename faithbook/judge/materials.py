@@ -14,7 +14,7 @@ from faithbook.judge import published
 from faithbook.stats.evidence_levels import AUTHORS, DATA, OUR_QUESTION, PAPER, SUBSTITUTE
 
 
-def evidence(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
+def evidence_level_of(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterable[str]) -> str:
     """The evidence level of values of a compute notebook, from the data sets they are of and the models that were
     loaded.
 

@@ -95,11 +95,11 @@ class Curve:
     @property
     def alt(self) -> str:
         """What the curve shows, in words."""
-        return variants.in_words(self.frame, self.over)
+        return variants.curve_in_words(self.frame, self.over)
 
     def draw(self) -> Any:
         """The curve as a figure."""
-        return variants.drawn(self.frame, self.over, analysis_plan.rule(self.id).lines)
+        return variants.curve_figure(self.frame, self.over, analysis_plan.rule(self.id).lines)
 
 
 def multiverse(

@@ -36,7 +36,7 @@ def section(results: Results) -> str:
 def _paragraph(box: Any, text: str, results: Results) -> str:
     """One paragraph in lines as long as README's."""
     head = f"{box.number}. **{box.title}**" if box.number else f"**{box.title}**"
-    rests_on = lessons.evidence(box.when, results.board)
+    rests_on = lessons.evidence_in_words(box.when, results.board)
     note = f"Evidence: {rests_on}." if rests_on else ""
     words = " ".join(filter(None, [head, results.shown(text, box.when), note]))
     indent = "   " if box.number else ""

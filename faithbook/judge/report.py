@@ -24,7 +24,7 @@ from IPython.display import Markdown, display
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
 from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard, wording
-from faithbook.judge.banner import banner, numbers_of
+from faithbook.judge.banner import banner, whose_numbers
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
 from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
@@ -264,8 +264,9 @@ class Page:
         dated = "; ".join(f"{day} ({', '.join(names)})" if len(days) > 1 else day for day, names in days.items())
         number = materials.unrelated(self.notebook)
         counts = number is not None and any("unrelated" in self._entries[name] for name in tested)
-        rest = [f"- The verdicts rest on {in_sentences.models(self.notebook, number)}."] if number and counts else []
-        lines = [*(f"- {', '.join(names)}: {facts}" for facts, names in besides.items()), *rest]
+        lines = [f"- {', '.join(names)}: {facts}" for facts, names in besides.items()]
+        if number and counts:
+            lines.append(f"- The verdicts rest on {in_sentences.models_of_page_in_words(self.notebook, number)}.")
         if not lines:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
         if any(in_sentences.names_the_deciding_one(self._told(verdict)) for verdict in tested.values()):
@@ -519,7 +520,7 @@ class Page:
         name = f"provenance-{self.notebook.replace('_', '-')}"
         of_book = [measured.notebook for measured in self._measured if measured.source == REFERENCE]
         of_run = [measured.notebook for measured in self._measured if measured.source != REFERENCE]
-        whose = (numbers_of(self.run, of_book, of_book=True), numbers_of(self.run, of_run, of_book=False))
+        whose = (whose_numbers(self.run, of_book, of_book=True), whose_numbers(self.run, of_run, of_book=False))
         return self.run.provenance(n=n or None, note=note, name=name, numbers="; and ".join(filter(None, whose)))
 
     def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:

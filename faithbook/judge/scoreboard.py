@@ -272,7 +272,7 @@ def _with_interval(value: str, low: str, high: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it
-def undecided(board: pd.DataFrame) -> pd.DataFrame:
+def undecided_findings(board: pd.DataFrame) -> pd.DataFrame:
     """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest set, how
     many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.

@@ -29,7 +29,7 @@ from faithbook.engine.run import Run, has_units, load_units
 from faithbook.engine.studies import settings_of
 from faithbook.judge import materials
 from faithbook.paths import confirmatory_dir, reference_dir, root
-from faithbook.show.ranges import RANGES, holds, within
+from faithbook.show.ranges import RANGES, cut_to_range, holds
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.conditions import Conditions, among
@@ -65,7 +65,7 @@ class Material:
     def evidence(self, paper: str, notebook: str, datasets: Iterable[str] | None = None) -> str:
         """The evidence on which values of these data sets (default: all that are there) rest."""
         named = self.datasets if datasets is None else datasets
-        return materials.evidence(paper, notebook=notebook, datasets=named, models=self.models)
+        return materials.evidence_level_of(paper, notebook=notebook, datasets=named, models=self.models)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Scores:
             estimate, printed = self.cells.mean(**labels), self.published(**labels)
             seeds, book, metrics = self.cells.by_seed(**labels), self._in_book(labels), self._bounded(labels)
             if metrics:
-                estimate, book = within(estimate, metrics), None if book is None else within(book, metrics)
+                estimate, book = cut_to_range(estimate, metrics), None if book is None else cut_to_range(book, metrics)
             self._means[key] = Comparison(estimate, printed, self.evidence(datasets), n, seeds, book=book)
         return self._means[key]
 

@@ -56,7 +56,7 @@ class Results:
 
         Raises Refused where a decision is another one than `when` says, or a number was not measured.
         """
-        for name, decisions in conditions(when).items():
+        for name, decisions in decisions_written_for(when).items():
             decision = self.decision(name)
             if decision not in decisions:
                 raise Refused(f"`{name}` is {decision}, and the sentence was written for {' or '.join(decisions)}")
@@ -131,10 +131,10 @@ def _written(value: float, words: Set[str]) -> str:
     return rounded(value, 0 if "whole" in words else digits)
 
 
-def conditions(when: str) -> Mapping[str, list[str]]:
+def decisions_written_for(when: str) -> Mapping[str, list[str]]:
     """The decisions, by id, that a sentence was written for. Raises UnknownNameError for a word that is none.
 
-    >>> conditions("soft_c01 not reproduced; together_q7 mixed/undecided")
+    >>> decisions_written_for("soft_c01 not reproduced; together_q7 mixed/undecided")
     {'soft_c01': ['not reproduced'], 'together_q7': ['mixed', 'undecided']}
     """
     written_for = {}
@@ -147,10 +147,10 @@ def conditions(when: str) -> Mapping[str, list[str]]:
     return written_for
 
 
-def values(name: str, ours: Mapping[str, float], published: Mapping[str, float] | None = None) -> pd.DataFrame:
+def quotable_rows(name: str, ours: Mapping[str, float], published: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Numbers that no page keeps to be quoted, as rows that `Results` takes.
 
-    >>> values("counts", {"all": 75}).to_dict("records")
+    >>> quotable_rows("counts", {"all": 75}).to_dict("records")
     [{'claim': 'counts', 'part': 'all', 'published': None, 'ours': 75}]
     """
     theirs = published or {}

@@ -72,7 +72,7 @@ def facts(board: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values("level", key=lambda column: column.map(LEVELS.index), kind="stable", ignore_index=True)
 
 
-def counts(board: pd.DataFrame) -> pd.DataFrame:
+def decision_counts(board: pd.DataFrame) -> pd.DataFrame:
     """Distinct findings: one row per level of evidence and source, one column per decision; the firmest level first."""
     rows = facts(board)
     table = rows.groupby(["level", "paper", "decision"]).size().unstack(fill_value=0)
@@ -91,7 +91,7 @@ REPRODUCED_ON = {
 
 
 def by_decision(counted: pd.DataFrame) -> str:
-    """How many findings have each decision; `counted`: their counts (`counts`)."""
+    """How many findings have each decision; `counted`: their counts (`decision_counts`)."""
     decided = counted.sum()
     return ", ".join(f"{number} are *{decision}*" for decision, number in decided.items() if number)
 
@@ -197,7 +197,7 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["kind"] == "claim") & (rows["decision"] == REPRODUCED) & rows["p"].notna()]
 
 
-def every(board: pd.DataFrame) -> pd.DataFrame:
+def all_verdicts(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, headline claims first, then by evidence, the firmest first: the claim in plain words
     with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, the number that
     decides beside the published one, n, and what else is known: why, comparisons that hold and are needed, the decision
@@ -217,7 +217,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     status = claims["status_in_published_tables"]
     judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
-    errs = error_rates.beyond(rows)
+    errs = error_rates.rates_beyond_promise(rows)
     return pd.DataFrame(
         {
             "claim": [
@@ -301,16 +301,16 @@ def unconfirmed(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"why": named.index, "findings": named.to_numpy(), "number": number.to_numpy()})
 
 
-def undecided(board: pd.DataFrame) -> pd.DataFrame:
-    """The undecided findings (`scoreboard.undecided`) for people: each in words with its id."""
-    table = scoreboard.undecided(board)
+def undecided_table(board: pd.DataFrame) -> pd.DataFrame:
+    """The undecided findings (`scoreboard.undecided_findings`) for people: each in words with its id."""
+    table = scoreboard.undecided_findings(board)
     claims = published.claims().set_index("id")
     words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     said = [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in table["finding"]]
     return table.assign(finding=said, n=table["n"].astype(str))
 
 
-def answers(board: pd.DataFrame) -> pd.DataFrame:
+def answers_to_referee(board: pd.DataFrame) -> pd.DataFrame:
     """What a referee's reading asked of the rules, point by point (`data/referee_answers.csv`): the findings that it is
     about, what was asked, whether it was done and how, and their decisions now."""
     table, facts = published.our_table("referee_answers"), board.set_index("id")

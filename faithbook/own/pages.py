@@ -25,7 +25,7 @@ from faithbook.own.load import OwnData
 from faithbook.show import figures, numbers
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, spoken
-from faithbook.show.ranges import holds, within
+from faithbook.show.ranges import cut_to_range, holds
 from faithbook.stats.conditions import Conditions
 from faithbook.stats.estimate import FEWEST_CLUSTERS, Estimate
 from faithbook.stats.inference import Student
@@ -45,10 +45,10 @@ RECOMMENDED = "srg"
 """What the book advises where one does not know how a model reads erased inputs (`data/recommendations.csv`)."""
 
 
-def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None:
+def parsed_names(names: str, default: Sequence[str] | None = None) -> list[str] | None:
     """A notebook's parameter as names: "default", or names with commas between.
 
-    >>> listed("lime, random"), listed("default")
+    >>> parsed_names("lime, random"), parsed_names("default")
     (['lime', 'random'], None)
     """
     if names.strip() == "default":
@@ -56,9 +56,9 @@ def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None
     return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
 
 
-def metrics_of(names: str, *, has_gold: bool) -> list[MetricName]:
+def metrics_shown(names: str, *, has_gold: bool) -> list[MetricName]:
     """The metrics that a page shows: those named, or with "default" SRG and all that `evaluate` shows by itself."""
-    named = listed(names)
+    named = parsed_names(names)
     if named is not None:
         return cast(list[MetricName], named)
     families = families_of(None, has_gold=has_gold)
@@ -82,7 +82,7 @@ def predictions(classifier: Classifier, brought: OwnData) -> pd.DataFrame:
     return frame
 
 
-def accuracy(predicted: pd.DataFrame) -> str:
+def accuracy_in_words(predicted: pd.DataFrame) -> str:
     """The share of correct predictions with its interval, in words."""
     share = Conditions.of(
         predicted.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)
@@ -159,7 +159,7 @@ def above_floor(means: pd.DataFrame, metric: str = RECOMMENDED, floor: str = FLO
     )
 
 
-def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def ranks_of_methods(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Who comes first: the rank of each method under each metric (methods by metrics, 1 is best, ties share), and each
     method's mean rank over the metrics of faithfulness, with its interval, best first: method, estimate, low, high.
 
@@ -230,7 +230,7 @@ def _answer(gain: Estimate) -> Verdict:
 
 
 def rank_figure(rank_of: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
-    """What `ranks` gives as a figure, and in words for its alternative text."""
+    """What `ranks_of_methods` gives as a figure, and in words for its alternative text."""
     # Metrics are the rows, for their names are long and there are more of them than methods.
     fig, (above, below) = plt.subplots(
         2,
@@ -280,4 +280,4 @@ def _mean(cells: Conditions, metric: str, method: str) -> Estimate:
     if not known:
         return cells.undefined
     mean = cells.mean(method=method, metric=metric)
-    return within(mean, [metric]) if holds(metric, cells.values[method, metric]) else mean
+    return cut_to_range(mean, [metric]) if holds(metric, cells.values[method, metric]) else mean

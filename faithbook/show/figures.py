@@ -21,7 +21,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.text import Text
 
 from faithbook.show import hover
-from faithbook.show.page import Folder, downloads, write
+from faithbook.show.page import Folder, downloads, write_whole
 from faithbook.text import with_minus_signs
 from faithlib.errors import InputError
 
@@ -65,8 +65,8 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
         raise InputError(f"figure {name}: alt text {alt!r} is too short: say in a sentence or two what is to be seen")
     for text in fig.findobj(Text):
         text.set_text(with_minus_signs(text.get_text()))
-    for ending, content in drawn(fig).items():
-        write(run.path(f"{name}.{ending}"), content)
+    for ending, content in image_files(fig).items():
+        write_whole(run.path(f"{name}.{ending}"), content)
     label, alt_line = name.replace("_", "-"), with_minus_signs(" ".join(alt.split()))
     script = hover.script(fig, label)  # laid out by now
     plt.close(fig)
@@ -77,7 +77,7 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
     )
 
 
-def drawn(fig: Any) -> dict[str, bytes]:
+def image_files(fig: Any) -> dict[str, bytes]:
     """A figure as SVG and PNG, by ending.
 
     Laid out once for both: `savefig` does that again for each and draws each twice, in up to half of a page's time.

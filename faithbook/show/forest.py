@@ -76,7 +76,7 @@ class Finding:
         return f"{said}; border {border}" if border else f"{said}; this number, recomputed"
 
 
-def drawn(findings: list[Finding], *, to: str = "") -> str:
+def forest_html(findings: list[Finding], *, to: str = "") -> str:
     """The figure as HTML, grouped by whose findings they are; `to`: the page with a place for each verdict, where it is
     another than this one."""
     parts = ['<div class="forest" role="list">']

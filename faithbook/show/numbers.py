@@ -30,7 +30,7 @@ def ends_of(of: Comparison | Estimate, *names: str) -> dict[str, float]:
     return ends
 
 
-def printed(pair: Comparison) -> dict[str, float]:
+def published_ends(pair: Comparison) -> dict[str, float]:
     """The published value of a pair under the same names, without an interval."""
     return dict(zip(ENDS, (pair.published, math.nan, math.nan), strict=True))
 

@@ -26,7 +26,7 @@ def downloads(run: Folder, *names: str) -> str:
     return "Download: " + ", ".join(f"{{download}}`{Path(name).suffix[1:]} <{run.link(name)}>`" for name in names)
 
 
-def write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a file under another name and rename it when whole, so that a file that is there is never a part."""
     part = path.with_suffix(path.suffix + ".part")
     part.write_bytes(content)

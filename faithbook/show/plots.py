@@ -18,7 +18,7 @@ import pandas as pd
 
 from faithbook.show import figures, hover
 from faithbook.show.figures import OURS, PUBLISHED
-from faithbook.show.numbers import ENDS, ends_of, printed
+from faithbook.show.numbers import ENDS, ends_of, published_ends
 from faithbook.show.tables import apart
 from faithbook.stats.comparison import Comparison
 
@@ -75,13 +75,13 @@ class Layout:
             (ax.axvline if upright else ax.axhline)(at, color="#666666", ls=":", lw=1)
 
 
-def compared(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
+def rows_of_pairs(pairs: Mapping[str, Comparison], **labels: str) -> pd.DataFrame:
     """Pairs as rows of a plot: what is published, and ours with its interval, as two series; `labels`: the same for all
     (a panel, say)."""
     rows = [
         {"row": name, "series": series, **labels, **ends}
         for name, pair in pairs.items()
-        for series, ends in (("ours", ends_of(pair)), ("published", printed(pair)))
+        for series, ends in (("ours", ends_of(pair)), ("published", published_ends(pair)))
     ]
     return pd.DataFrame(rows).dropna(subset=["estimate"])
 
@@ -98,7 +98,7 @@ def stacked(frame: pd.DataFrame, keys: Sequence[str], columns: Mapping[str, Sequ
 
 def comparison_plot(pairs: Mapping[str, Comparison], x_label: str) -> Drawn:
     """Published values beside ours, one line per pair."""
-    return dot_plot(compared(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
+    return dot_plot(rows_of_pairs(pairs), x_label, layout=Layout(series="series", mark=0.0, width=7.5))
 
 
 def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Layout | None = None) -> Drawn:

@@ -48,6 +48,6 @@ def holds(metric: object, values: ArrayLike) -> bool:
     return (low, high) != UNLIMITED and inside
 
 
-def within(mean: Estimate, metrics: Iterable[object]) -> Estimate:
+def cut_to_range(mean: Estimate, metrics: Iterable[object]) -> Estimate:
     """A mean of these metrics' own values, whose interval is shown cut to their range."""
     return replace(mean, bounds=range_of(metrics))

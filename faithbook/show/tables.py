@@ -21,7 +21,7 @@ from IPython.display import Markdown
 from faithbook.show.labels import kinds_in_words, label, row_label
 from faithbook.show.numbers import row_of, written
 from faithbook.show.numbers import spoken as with_interval
-from faithbook.show.page import Folder, downloads, write
+from faithbook.show.page import Folder, downloads, write_whole
 from faithbook.stats.comparison import Comparison
 from faithlib.errors import InputError
 
@@ -63,7 +63,7 @@ def table(
     """
     if frame.empty:
         raise InputError(f"table {name} has no rows")
-    write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
+    write_whole(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
     link = downloads(run, f"{name}.csv") if line is None else line
     if not shown:
         return Markdown(link)
@@ -266,11 +266,11 @@ def grid(
     return ordered.rename(columns={name: named(name) for name in rows}), long_form(long)
 
 
-def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
+def wide_with_intervals(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
     """A long table of quantities as a wide one, each with its interval in a cell, in the order of the long one.
 
     >>> long = pd.DataFrame({"method": ["lime"], "metric": ["n"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
-    >>> in_words(long, ["method"], "metric", ".1f").to_dict("records")
+    >>> wide_with_intervals(long, ["method"], "metric", ".1f").to_dict("records")
     [{'method': 'LIME', 'n': '0.5 [0.4, 0.6]'}]
     """
     cells = [with_interval(row, form) for row in long.itertuples()]
@@ -282,10 +282,10 @@ def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) ->
     return ordered.assign(**{name: ordered[name].map(label) for name in rows}).rename_axis(columns=None)
 
 
-def every(**labels: Iterable[object]) -> pd.DataFrame:
+def combinations_of_labels(**labels: Iterable[object]) -> pd.DataFrame:
     """All combinations of these labels, a row each: the cells of a table that no paper has.
 
-    >>> every(language=["de", "fr"], metric=["rho"]).to_dict("records")
+    >>> combinations_of_labels(language=["de", "fr"], metric=["rho"]).to_dict("records")
     [{'language': 'de', 'metric': 'rho'}, {'language': 'fr', 'metric': 'rho'}]
     """
     return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])

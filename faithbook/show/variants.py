@@ -19,7 +19,7 @@ from faithbook.show.figures import OURS, PALETTE, PUBLISHED, REFERENCE
 from faithbook.stats.verdict import Verdict
 
 
-def in_words(frame: pd.DataFrame, over: Sequence[str]) -> str:
+def curve_in_words(frame: pd.DataFrame, over: Sequence[str]) -> str:
     """What the figure shows, in words."""
     ordered = frame.sort_values("estimate")
     ends = []
@@ -36,7 +36,7 @@ def in_words(frame: pd.DataFrame, over: Sequence[str]) -> str:
     return f"{text} {agreeing} of them have the answer of the book's own."
 
 
-def drawn(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> Any:
+def curve_figure(frame: pd.DataFrame, over: Sequence[str], lines: Sequence[float]) -> Any:
     """The figure: estimates with intervals from the lowest to the highest; `lines`: where verdicts change."""
     ordered = frame.assign(first=np.arange(len(frame)) == 0).sort_values("estimate", kind="stable")
     x = np.arange(len(ordered))

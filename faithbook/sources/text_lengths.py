@@ -18,7 +18,7 @@ SETS = ("sst", "ag", "evinf", "multirc", "movie", "bbc", "section", "pair")
 COLUMNS = ("dataset", "split", "texts", "words", "classes", "max_length")
 
 
-def measured(name: str, split: str) -> dict[str, object]:
+def lengths_of_split(name: str, split: str) -> dict[str, object]:
     """The row of one split."""
     data = datasets.load_dataset(name, split, sample="all")
     queries = data.queries or [""] * len(data.texts)
@@ -29,7 +29,7 @@ def measured(name: str, split: str) -> dict[str, object]:
 
 def main() -> None:
     """Write the table; DataError where a data set is not on this machine."""
-    rows = [measured(name, split) for name in SETS for split in ("train", "dev", "test")]
+    rows = [lengths_of_split(name, split) for name in SETS for split in ("train", "dev", "test")]
     with (root() / "data" / "text_lengths.csv").open("w", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         table.writeheader()

@@ -176,7 +176,7 @@ def tests_for(world: World) -> list[str]:
     return names
 
 
-def judged(
+def verdicts_of_rules(
     world: World, test: str, worlds: int, judges: dict[str, Judge], *, shift: float = 0.0
 ) -> dict[str, rules.Verdicts]:
     """The verdicts [worlds] of several rules on the same worlds, every true mean moved by `shift`."""
@@ -197,7 +197,7 @@ def coverage(world: World, test: str, worlds: int) -> float:
     return float(np.concatenate(held).mean())
 
 
-def rates_of(world: World, test: str, worlds: int) -> list[Row]:
+def rates_in_world(world: World, test: str, worlds: int) -> list[Row]:
     """The error rates of the rules about parts in one kind of world."""
     facts: Row = {"test": test, "shape": world.shape, "clusters": "+".join(map(str, world.clusters))}
     facts |= {"parts": world.parts, "correlation": world.correlation, "worlds": worlds}
@@ -214,14 +214,14 @@ def rates_of(world: World, test: str, worlds: int) -> list[Row]:
         judges["direction, most"] = lambda parts: rules.direction(parts, "most", at)
         judges["direction, one"] = lambda parts: rules.direction(parts, 1, at)
         judges["each"] = lambda parts: rules.each(parts, at)
-    for rule, verdicts in judged(world, test, worlds, judges).items():
+    for rule, verdicts in verdicts_of_rules(world, test, worlds, judges).items():
         add(
             rule, verdicts, *([Verdict.YES, Verdict.NO, Verdict.MIXED] if rule == "each" else [Verdict.YES, Verdict.NO])
         )
     if test in ("t", "bootstrap-t"):  # a share moved is no share
         margin = 4 * world.error
         for edge, shift in (("upper", margin), ("lower", -margin)):
-            moved = judged(
+            moved = verdicts_of_rules(
                 world,
                 test,
                 worlds,
@@ -295,7 +295,7 @@ def all_worlds() -> list[World]:
     return [*worlds, *several]
 
 
-def measure(worlds: int = WORLDS) -> pd.DataFrame:
+def measure_worlds(worlds: int = WORLDS) -> pd.DataFrame:
     """All rates, one row each."""
     rows: list[Row] = []
     for world in tqdm(all_worlds(), desc="worlds"):
@@ -305,7 +305,7 @@ def measure(worlds: int = WORLDS) -> pd.DataFrame:
         elif world.parts > 1:
             number = worlds // 4
         for test in tests_for(world):
-            rows += rates_of(world, test, number)
+            rows += rates_in_world(world, test, number)
     for n in (10, 24, 60):
         for noise in (0.3, 1.0, 3.0):
             rows += rates_of_orders(n, 10, worlds // 10, noise, true=True)
@@ -335,7 +335,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=WORLDS)
     chosen = parser.parse_args()
-    rates = measure(chosen.worlds)
+    rates = measure_worlds(chosen.worlds)
     before = Path(root() / BEFORE)
     if before.is_file():
         rates = with_before(rates, pd.read_csv(before, dtype={"clusters": str}))

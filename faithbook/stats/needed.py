@@ -94,7 +94,7 @@ def deviation(mean: Comparison, square: Comparison) -> Comparison:
     return combined(lambda both: np.sqrt(np.maximum(both[..., 1] - both[..., 0] ** 2, 0.0)), [mean, square])
 
 
-def effect(mean: Comparison, square: Comparison) -> Comparison:
+def effect_size(mean: Comparison, square: Comparison) -> Comparison:
     """The mean of values over their standard deviation; NaN where nothing spreads."""
 
     def ratio(both: Array) -> Array:
@@ -104,10 +104,10 @@ def effect(mean: Comparison, square: Comparison) -> Comparison:
     return combined(ratio, [mean, square])
 
 
-def inputs_needed(size: float) -> float:
+def inputs_for_effect(size: float) -> float:
     """Inputs for a power of .8 at an effect of this size; infinite where it is not above zero, NaN where undefined.
 
-    >>> round(inputs_needed(0.5), 1), inputs_needed(-0.1)
+    >>> round(inputs_for_effect(0.5), 1), inputs_for_effect(-0.1)
     (31.4, inf)
     """
     if math.isnan(size):
@@ -136,5 +136,5 @@ def needed_row(pair: Comparison) -> dict[str, float]:
     """Inputs needed with a 95 % interval, from an effect; the upper end is infinite where the effect may be zero."""
     interval = pair.ours.interval()
     ends = {"estimate": interval.estimate, "low": interval.high, "high": interval.low}
-    needed = {name: inputs_needed(size) for name, size in ends.items()}
+    needed = {name: inputs_for_effect(size) for name, size in ends.items()}
     return {name: math.ceil(n) if math.isfinite(n) else n for name, n in needed.items()}

@@ -27,7 +27,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import start_run
-from faithbook.own.pages import listed
+from faithbook.own.pages import parsed_names
 from faithbook.paths import root
 from faithbook.show.labels import label
 from faithbook.show.tables import table
@@ -36,8 +36,8 @@ from faithlib.evaluation.own import is_file, method_in, metric_in
 from faithlib.metrics.registry import Family
 
 run = start_run("own_bench", profile=profile, metrics=metrics, methods=methods, inputs=inputs)
-asked = [metric_in(str(root() / name)) if is_file(name) else name for name in listed(metrics)]
-explaining = [method_in(str(root() / name)) if is_file(name) else name for name in listed(methods)]
+asked = [metric_in(str(root() / name)) if is_file(name) else name for name in parsed_names(metrics)]
+explaining = [method_in(str(root() / name)) if is_file(name) else name for name in parsed_names(methods)]
 faults = [fault for metric in asked if isinstance(metric, Family) for fault in faults_of(metric)]
 run.note(faults=faults)
 if faults:

@@ -48,7 +48,7 @@ from faithbook.engine.run import start_run
 from faithbook.own import pages
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.load import load_texts, open_model
-from faithbook.own.pages import FLOOR, listed
+from faithbook.own.pages import FLOOR, parsed_names
 from faithbook.show import figures, tables
 from faithbook.show.labels import label
 from faithlib.evaluation import DEFAULT_METHODS, MetricSettings, count_rows, evaluate
@@ -91,7 +91,7 @@ tables.table(
 # %%
 summary = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
 if brought.labels is not None:
-    summary += f" {pages.accuracy(predicted)}"
+    summary += f" {pages.accuracy_in_words(predicted)}"
 if brought.unused:
     summary += f" Columns that are not used: {', '.join(brought.unused)}."
 Markdown(summary)
@@ -103,9 +103,9 @@ Markdown(summary)
 # estimated from the lengths of the texts and a few forward passes; what would not fit in memory is refused here.
 
 # %%
-asked = listed(methods, DEFAULT_METHODS["text"])
+asked = parsed_names(methods, DEFAULT_METHODS["text"])
 names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
-wanted = pages.metrics_of(metrics, has_gold=brought.gold is not None)
+wanted = pages.metrics_shown(metrics, has_gold=brought.gold is not None)
 options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
@@ -187,7 +187,7 @@ tables.table(lost, run, "own_text_undefined", caption=caption, wide=pages.undefi
 )
 
 # %%
-places, mean_ranks = pages.ranks(table)
+places, mean_ranks = pages.ranks_of_methods(table)
 fig, seen = pages.rank_figure(places, mean_ranks)
 figures.save(
     fig,

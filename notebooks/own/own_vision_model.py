@@ -51,7 +51,7 @@ from faithbook.engine.run import start_run
 from faithbook.own import pages
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.load import load_folder, open_model
-from faithbook.own.pages import FLOOR, listed
+from faithbook.own.pages import FLOOR, parsed_names
 from faithbook.show import figures, tables
 from faithbook.show.labels import label
 from faithlib.evaluation import DEFAULT_METHODS, MetricSettings, count_rows, evaluate
@@ -97,7 +97,7 @@ side = " × ".join(map(str, brought.inputs.pixels.shape[2:]))
 summary = f"{len(brought)} of {brought.total} images of {side} pixels after the model's resizing, cut into {features} features; "
 summary += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
-    summary += f" {pages.accuracy(predicted)}"
+    summary += f" {pages.accuracy_in_words(predicted)}"
 Markdown(summary)
 
 # %% [markdown]
@@ -107,9 +107,9 @@ Markdown(summary)
 # from the number of features and a few forward passes; what would not fit in memory is refused here.
 
 # %%
-asked = listed(methods, DEFAULT_METHODS["image"])
+asked = parsed_names(methods, DEFAULT_METHODS["image"])
 names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
-wanted = pages.metrics_of(metrics, has_gold=False)
+wanted = pages.metrics_shown(metrics, has_gold=False)
 options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
@@ -210,7 +210,7 @@ tables.table(lost, run, "own_vision_undefined", caption=caption, wide=pages.unde
 ) else Markdown("Every value is defined.")
 
 # %%
-places, mean_ranks = pages.ranks(table)
+places, mean_ranks = pages.ranks_of_methods(table)
 fig, seen = pages.rank_figure(places, mean_ranks)
 figures.save(
     fig,

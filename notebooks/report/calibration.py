@@ -147,7 +147,7 @@ page.listing(
 
 # %%
 page.listing(
-    error_rates.claims_in_words(claims),
+    error_rates.claim_rate_table(claims),
     "calibration_claims",
     caption="How often the rule of each claim errs with values of its own shape, number and dependence. Wrongly reproduced: as many "
     "comparisons as may fail lie exactly at the threshold, all others far above; wrongly not reproduced: as many as have to hold lie "

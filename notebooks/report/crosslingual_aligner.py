@@ -17,7 +17,7 @@ from IPython.display import Markdown
 from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.show.numbers import spoken
-from faithbook.show.tables import every
+from faithbook.show.tables import combinations_of_labels
 from faithbook.studies.crosslingual.aligners import (
     GOLD,
     NO_LAYER,
@@ -25,7 +25,7 @@ from faithbook.studies.crosslingual.aligners import (
     STATISTICAL,
     Aligners,
     above_english,
-    agreement,
+    agreement_of_aligners,
     drawn_rates,
 )
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches
@@ -139,7 +139,7 @@ Markdown(aligners.lower_layers())
 
 # %%
 compared = page.measure("crosslingual_alignment", parts=["agreement"], over=["language", "metric"])
-f1 = agreement(compared)
+f1 = agreement_of_aligners(compared)
 page.listing(
     f1,
     "crosslingual_agreement_f1",
@@ -178,7 +178,7 @@ page.table(
     lambda row: rates[row["model"], row["language"]],
     rows=["language"],
     columns=["model"],
-    printed=every(model=models, language=[*languages, EVERY]),
+    printed=combinations_of_labels(model=models, language=[*languages, EVERY]),
     caption="How often CKA finds the translations among eleven batches of eight; n batches of one random order",
 )
 

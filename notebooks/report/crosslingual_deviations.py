@@ -17,14 +17,14 @@ from IPython.display import Markdown, display
 from faithbook.engine.run import load
 from faithbook.judge.report import start_page
 from faithbook.show.numbers import spoken, written
-from faithbook.show.tables import every
+from faithbook.show.tables import combinations_of_labels
 from faithbook.studies.crosslingual import deviations, zaman_belinkov_figures
 from faithbook.studies.crosslingual.deviations import EXPLAINED, MAIN, OF_MARKS
 from faithbook.studies.crosslingual.zaman_belinkov import OUTPUT_NAMES, PLAIN
 from faithbook.studies.crosslingual.zaman_belinkov_alignment import EVERY, found_batches
 from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO, main_setting
 from faithbook.studies.crosslingual.zaman_belinkov_spread import BATCH, WINDOW, windows_told
-from faithbook.studies.crosslingual.zaman_belinkov_tables import Rows, means_of
+from faithbook.studies.crosslingual.zaman_belinkov_tables import Rows, means_of_columns
 
 page = start_page("crosslingual_deviations", profile, values=values, paper="zaman_belinkov_2022")
 NOT_HERE = "There are no values of it here."
@@ -32,14 +32,14 @@ measured = page.measure(
     "crosslingual_metrics",
     parts=["", "choices"],
     over=deviations.CELLS,
-    prepare=deviations.by_way,
+    prepare=deviations.rho_by_way,
     bounds=(-1, 1),
     firmest=True,
 )
 rho = Rows(measured, way=MAIN)
 other_links = "mutual argmax" if page.run.settings["links"] == "softmax" else "softmax"
 points = deviations.points(measured, other_links=other_links)
-effects = deviations.effects(points)
+effects = deviations.effects_on_rows(points)
 most = effects.loc[effects.estimate.abs().idxmax()]
 unmoved = int(((effects.low <= 0) & (effects.high >= 0)).sum())
 
@@ -73,7 +73,7 @@ page.in_short(in_short)
 # our two models. Intervals resample texts, each with both of its values. The output is the top prediction, in E5 both outputs.
 
 # %%
-fig, alt = zaman_belinkov_figures.changes(effects, list(points))
+fig, alt = zaman_belinkov_figures.changes_figure(effects, list(points))
 page.figure(
     fig,
     "crosslingual_deviations_plot",
@@ -122,7 +122,7 @@ Markdown(
 #   use it.
 
 # %%
-Markdown(deviations.in_words(effects, "E2"))
+Markdown(deviations.effects_in_words(effects, "E2"))
 
 # %% [markdown]
 # ## E3: guided backpropagation of a model without ReLU
@@ -138,7 +138,7 @@ Markdown(deviations.in_words(effects, "E2"))
 same = rho.mean([(PLAIN, "l2")], [*OUTPUT_NAMES]) - rho.mean([("saliency", "l2")], [*OUTPUT_NAMES])
 Markdown(
     f"Printed, L2: guided backprop and saliency differ by {deviations.printed_difference():.4f} at most. Ours, plain gradient minus "
-    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {deviations.in_words(effects, 'E3')}"
+    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {deviations.effects_in_words(effects, 'E3')}"
 )
 
 # %% [markdown]
@@ -158,7 +158,7 @@ page.listing(
     "crosslingual_deviations_guided",
     caption="The order of the rows with the printed one: mean tau with its 95 % interval over texts, and p, in three "
     "ways to treat guided backprop; n texts in the smallest set",
-    wide=deviations.orders_in_words(of_tables),
+    wide=deviations.order_table(of_tables),
 )
 
 # %% tags=["remove-input"]
@@ -181,7 +181,7 @@ Markdown(
 #   on nothing else.
 
 # %%
-Markdown(deviations.in_words(effects, "E4"))
+Markdown(deviations.effects_in_words(effects, "E4"))
 
 # %% [markdown]
 # ## E5: sums over pieces, sums over links, zeros
@@ -195,7 +195,7 @@ Markdown(deviations.in_words(effects, "E4"))
 #   both softmaxes above a threshold, the other rule words that are each other's nearest. Over the paper's thirteen rows and both outputs:
 
 # %%
-Markdown(deviations.in_words(effects, "E5"))
+Markdown(deviations.effects_in_words(effects, "E5"))
 
 # %% [markdown]
 # ## E6: which languages
@@ -241,7 +241,7 @@ if more is not None:
             lambda row: more.columns[row["what"]][row["language"]],
             rows=["language"],
             columns=["what"],
-            printed=every(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
+            printed=combinations_of_labels(language=[*more.columns[EXPLAINED]], what=[*more.columns]),
             caption="Accuracy and mean rho by language, the most accurate first; first training of both models; n texts of rho",
         )
     )
@@ -281,7 +281,7 @@ Markdown(f"Means over the rows of Table 3: {deviations.means_of_table3()}.")
 
 # %%
 texts = deviations.rounded_bins(measured.on_its_data(load("crosslingual_erasure", profile)))
-of_texts = means_of(texts, ["moved", "different"])
+of_texts = means_of_columns(texts, ["moved", "different"])
 Markdown(
     f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of the small run that was made "
     "while this copy of the book was built). In short texts several of the five bins are equal: as released, a text has "
@@ -300,7 +300,7 @@ Markdown(
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
-Markdown(deviations.in_words(effects, "E9"))
+Markdown(deviations.effects_in_words(effects, "E9"))
 
 # %% [markdown]
 # ## E10: a word at a time, or a piece
@@ -312,7 +312,7 @@ Markdown(deviations.in_words(effects, "E9"))
 #   unknowns to find with the same number of samples.
 
 # %%
-Markdown(deviations.in_words(effects, "E10"))
+Markdown(deviations.effects_in_words(effects, "E10"))
 
 # %% [markdown]
 # ## E11: the word aligner
@@ -349,7 +349,7 @@ if page.has("crosslingual_similar"):
             lambda row: rates[row["model"], row["language"]],
             rows=["language"],
             columns=["model"],
-            printed=every(model=similar, language=[*on_xnli.levels("language"), EVERY]),
+            printed=combinations_of_labels(model=similar, language=[*on_xnli.levels("language"), EVERY]),
             caption="How often CKA finds the translations of pairs of XNLI among eleven batches of eight; n batches of one random order",
         )
     )
@@ -366,7 +366,7 @@ else:
 #   weight of zero all tie, and where all are zero there is no rho.
 
 # %%
-Markdown(deviations.in_words(effects, "E14"))
+Markdown(deviations.effects_in_words(effects, "E14"))
 
 # %% [markdown]
 # ## E15 to E21: where our run is smaller than the paper's

@@ -22,7 +22,7 @@ from faithbook.studies.crosslingual import zaman_belinkov_claims as claims_on
 from faithbook.studies.crosslingual import zaman_belinkov_figures as figures
 from faithbook.studies.crosslingual.erasing import METRICS, OF_ERASURE
 from faithbook.studies.crosslingual.zaman_belinkov import PAPER_LANGUAGES
-from faithbook.studies.crosslingual.zaman_belinkov_tables import own_account, shown, words
+from faithbook.studies.crosslingual.zaman_belinkov_tables import own_account, shown_rows, words
 
 page = start_page("crosslingual_erasure", profile, values=values, paper="zaman_belinkov_2022")
 READ = {"parts": ["", "erasure"], "over": OF_ERASURE, "firmest": True}
@@ -90,7 +90,7 @@ page.table(
     "crosslingual_table3",
     lambda row: rows[row["metric"]].cell(row),
     columns=["metric", "output"],
-    printed=shown(metric=METRICS),
+    printed=shown_rows(metric=METRICS),
     caption="Comprehensiveness and sufficiency (Table 3), published values times 6/5",
     **BY_ROW,
 )
@@ -253,7 +253,7 @@ page.listing(
 )
 
 # %%
-Markdown(erasing.spreads_in_words(signals))
+Markdown(erasing.mean_spreads_in_words(signals))
 
 # %% [markdown]
 # **What is tested.** Claim c09 has two halves, and we judge each. Does rho spread the rows more than either metric, with noise
@@ -299,7 +299,7 @@ page.curve(
 
 # %%
 counted = erasing.separated_pairs(measured, compared, signals)
-fig, alt = figures.separated(counted, few)
+fig, alt = figures.separated_pairs_figure(counted, few)
 caption = (
     "Share of the pairs of explanations that a metric separates, by number of texts. Bands: 95 % of subsets. Dotted: "
     "what would be counted if all explanations were equally good. Dashed: how many inputs the released code reads."
@@ -341,7 +341,7 @@ page.listing(
     erasing.cost_table(costs, erasing.texts_read(erased, across)),
     "crosslingual_erasure_costs",
     digits=2,
-    caption=f"Passes and milliseconds for one text and model; trained models: {erasing.trained_models(costs)}; mean over n texts in all "
+    caption=f"Passes and milliseconds for one text and model; trained models: {erasing.number_of_trained_models(costs)}; mean over n texts in all "
     "languages. *Paper*: the paper's time, in its words",
 )
 

@@ -61,7 +61,7 @@ page.in_short(in_short)
 # links cross most often.
 
 # %%
-Markdown(f"This build has kept the scores of {len(kept.messages)} messages. {one_pair.order_in_words(pairs)}")
+Markdown(f"This build has kept the scores of {len(kept.messages)} messages. {one_pair.word_order_in_words(pairs)}")
 
 # %% [markdown]
 # ### Steps a to c in one figure
@@ -70,7 +70,7 @@ Markdown(f"This build has kept the scores of {len(kept.messages)} messages. {one
 # the links between them. Right: for each English word its own score, and the score carried along the links.
 
 # %%
-fig, alt = one_pair.drawn(english, german, pairs, steps, value)
+fig, alt = one_pair.carried_scores_figure(english, german, pairs, steps, value)
 caption = (
     f"An English text and its {NAME} translation, explained by {label(LEADER[0])} with L2 of the loss (model `{kept.model}`, seed {kept.seed}). "
     f"Lines: links of the word aligner. Orange: what the {NAME} words' scores become on the English words."

@@ -19,19 +19,26 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import spoken
 from faithbook.show.plots import comparison_plot
-from faithbook.show.tables import every
+from faithbook.show.tables import combinations_of_labels
 from faithbook.studies.crosslingual import baselines, zaman_belinkov_figures
 from faithbook.studies.crosslingual.baselines import TREATED
 from faithbook.studies.crosslingual.zaman_belinkov_rho import OF_RHO
-from faithbook.studies.crosslingual.zaman_belinkov_tables import BLIND, LOOKING, best_first, of_texts, shown, words
+from faithbook.studies.crosslingual.zaman_belinkov_tables import (
+    BLIND,
+    LOOKING,
+    best_first,
+    measured_texts,
+    shown_rows,
+    words,
+)
 
 page = start_page("crosslingual_floors", profile, values=values, paper="zaman_belinkov_2022")
 prepare = baselines.in_paper_languages
 measured = page.measure("crosslingual_metrics", over=OF_RHO, prepare=prepare, bounds=(-1, 1), firmest=True)
 languages = measured.levels("language")
 SETTINGS = baselines.settings_by(page.run.settings["links"])
-rho = baselines.by_setting(measured)
-texts = of_texts(page)
+rho = baselines.rows_by_setting(measured)
+texts = measured_texts(page)
 
 
 # %% tags=["remove-input"]
@@ -78,13 +85,13 @@ page.in_short(in_short)
 share = texts.quantity("metric")
 COMPARED = ["linked", "more links", "copied"]
 others = [language for language in texts.levels("language") if language != "en"]
-asked = every(language=others, quantity=["pieces a word", *COMPARED])
+asked = combinations_of_labels(language=others, quantity=["pieces a word", *COMPARED])
 page.table(
     "crosslingual_floors_texts",
     lambda row: share(row["quantity"], language=row["language"]),
     rows=["language"],
     columns=["quantity"],
-    printed=pd.concat([every(language=["en"], quantity=["pieces a word"]), asked]),
+    printed=pd.concat([combinations_of_labels(language=["en"], quantity=["pieces a word"]), asked]),
     caption="Words, pieces and links: means over n texts",
     words={"pieces a word": "pieces per word"},
 )
@@ -119,7 +126,7 @@ page.table(
     rows=["output", "method", "aggregation"],
     columns=["setting"],
     words=words() | SETTINGS,
-    printed=shown(setting=SETTINGS).sort_values("output", kind="stable"),
+    printed=shown_rows(setting=SETTINGS).sort_values("output", kind="stable"),
     caption=f"Rho of every row in every setting, mean over models and languages ({', '.join(languages)})",
 )
 
@@ -154,7 +161,7 @@ page.listing(
 # ## What to take away
 
 # %%
-page.quote("crosslingual_floors", baselines.quoted(rho))
+page.quote("crosslingual_floors", baselines.baselines_to_quote(rho))
 rows = baselines.beside_published(rho)
 caption = (
     "Agreement across languages (attributions of the loss), published and ours with 95 % intervals. Eleven of the paper's thirteen: the "

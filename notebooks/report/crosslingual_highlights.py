@@ -20,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import beside, spoken
 from faithbook.show.plots import comparison_plot
-from faithbook.show.tables import every
+from faithbook.show.tables import combinations_of_labels
 from faithbook.studies.crosslingual import marks
 from faithbook.studies.crosslingual import zaman_belinkov_claims as claims_on
 from faithbook.studies.crosslingual import zaman_belinkov_figures as figures
@@ -35,10 +35,10 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     best_first,
     by_large_margins,
     defined,
-    of_texts,
+    measured_texts,
     on_more_texts,
     printed_table,
-    shown,
+    shown_rows,
     words,
 )
 
@@ -54,7 +54,7 @@ projected = page.measure(
     firmest=True,
 )
 across = page.measure("crosslingual_metrics", over=OF_RHO, prepare=main_setting, bounds=(-1, 1), firmest=True)
-texts = of_texts(page)
+texts = measured_texts(page)
 MARKS, *_ = marks.sets_of_marks(marked)
 table4 = printed_table("crosslingual_table4")[[*KEYS, "value"]]
 precision, on_more = (marks.precision_on(source, MARKS, table4) for source in (marked, on_all))
@@ -109,7 +109,7 @@ page.in_short(in_short)
 
 # %%
 page.listing(
-    marks.against_random(marked),
+    marks.marks_beside_random(marked),
     "crosslingual_marks",
     caption="By marks: MAP of random scores; mean MAP of the thirteen explanations of two outputs; how many of these 26 are below random; "
     "and the mean of the 26 minus random scores (estimate, higher is better), n texts. The tables below are about the first line",
@@ -120,7 +120,7 @@ page.listing(
 
 # %%
 BY_ROW = {"rows": ["method", "aggregation"], "words": words()}
-page.table("crosslingual_table4", precision.cell, columns=["output"], printed=shown(), **BY_ROW)
+page.table("crosslingual_table4", precision.cell, columns=["output"], printed=shown_rows(), **BY_ROW)
 
 # %%
 more = on_more(("saliency", "l2"), "loss").ours.n
@@ -194,7 +194,7 @@ page.parts(
 
 # %%
 page.stand_ins(
-    marks.on_substitutes(marked, table4),
+    marks.precision_on_substitutes(marked, table4),
     ["marks", "row", "output"],
     "crosslingual_highlights_stand_ins",
     caption="MAP of the thirteen explanations on substitute marks; published: on e-SNLI",
@@ -293,7 +293,7 @@ page.table(
     rows=["language"],
     columns=["quantity"],
     words=QUANTITIES,
-    printed=every(language=["en", *carried.languages], quantity=QUANTITIES),
+    printed=combinations_of_labels(language=["en", *carried.languages], quantity=QUANTITIES),
     caption="MAP of saliency (L2, loss) against projected marks, our threshold, mean over models; what random scores get "
     "on the same marks, and the share of words that are marked",
 )
@@ -305,7 +305,7 @@ page.table(
     rows=["highlights"],
     columns=["quantity"],
     words=QUANTITIES,
-    printed=every(highlights=carried.ways, quantity=QUANTITIES),
+    printed=combinations_of_labels(highlights=carried.ways, quantity=QUANTITIES),
     caption=f"Ways to mark, mean over {len(carried.languages)} languages and all models",
 )
 

@@ -22,7 +22,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.show.labels import row_label
 from faithbook.show.numbers import beside, spoken, written
-from faithbook.show.tables import every
+from faithbook.show.tables import combinations_of_labels
 from faithbook.studies.crosslingual import zaman_belinkov_claims as claims_on
 from faithbook.studies.crosslingual import zaman_belinkov_figures as figures
 from faithbook.studies.crosslingual import zaman_belinkov_rho as of_rho
@@ -36,10 +36,10 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     by_large_margins,
     defined,
     for_ours,
-    of_texts,
+    measured_texts,
     printed_table,
     read_between,
-    shown,
+    shown_rows,
     words,
 )
 
@@ -57,7 +57,7 @@ reading = page.measure(
     firmest=True,
     n_resamples=1999,
 )
-texts = of_texts(page)
+texts = measured_texts(page)
 on_more = page.measure("crosslingual_metrics", over=OF_RHO, prepare=of_rho.main_setting_on_more, **READ)
 languages = Languages.of(measured, reading)
 MAIN = {"setting": "main", "language": languages.averaged}
@@ -132,7 +132,7 @@ caption = (
 page.figure(fig, "crosslingual_figure2", alt=alt, caption=caption)
 
 # %%
-in_numbers = page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown(), **BY_ROW)
+in_numbers = page.table("crosslingual_table1", rho.cell, columns=["output"], printed=shown_rows(), **BY_ROW)
 details("Table 1 in numbers", in_numbers)
 
 # %% [markdown]
@@ -281,7 +281,7 @@ trainings = page.measure(
 )
 spread = of_rho.spread_over(trainings, languages)
 spreads, runs = of_rho.printed_spreads(models, languages), len(trainings.levels("seed"))
-Markdown(of_rho.spreads_in_words(spread, spreads, runs))
+Markdown(of_rho.rho_spreads_in_words(spread, spreads, runs))
 
 # %%
 if runs > 1:
@@ -316,12 +316,12 @@ page.table(
     lambda row: table2[row["metric"]][row["language"]],
     rows=["language"],
     columns=["metric"],
-    printed=every(language=languages.explained, metric=("rho", "accuracy")),
+    printed=combinations_of_labels(language=languages.explained, metric=("rho", "accuracy")),
 )
 
 # %%
 printed2 = published.table("crosslingual_table2").pivot(index="language", columns="metric", values="value")
-fig, alt = figures.read_and_explained(table2["accuracy"], table2["rho"], printed2)
+fig, alt = figures.accuracy_and_rho_figure(table2["accuracy"], table2["rho"], printed2)
 page.figure(
     fig,
     "crosslingual_table2_plot",
@@ -356,7 +356,9 @@ of_models = page.table(
     rows=["language"],
     columns=["model"],
     words=WORDS,
-    printed=every(language=dict.fromkeys(["en", *languages.explained, *languages.accuracy]), model=models),
+    printed=combinations_of_labels(
+        language=dict.fromkeys(["en", *languages.explained, *languages.accuracy]), model=models
+    ),
 )
 details("Table 7, each model and language, and unknown words", of_models, of_rho.unknown_in_words(texts))
 
@@ -394,7 +396,7 @@ page.verdicts(last)
 # translations by volunteers. Many words are copied (placeholders, punctuation), which raises the baselines as much as the methods.
 
 # %%
-substitutes = of_rho.on_substitutes(page, measured, table1)
+substitutes = of_rho.rho_on_substitutes(page, measured, table1)
 n = f"{substitutes['n'].min():.0f}" if len(substitutes) else "0"
 of_substitutes = page.listing(
     substitutes,

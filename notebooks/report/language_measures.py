@@ -58,9 +58,9 @@ page.in_short(lambda: marking.in_short(score, first_token, right) if available e
 
 # %%
 if available:
-    amounts = marking.amounts(score)
+    amounts = marking.amounts_by_method(score)
     listing = page.listing(
-        marking.amounts_in_words(amounts),
+        marking.correlation_table(amounts),
         "language_amounts",
         caption="Methods on a small language model: amount (mean importance of a word), soft metrics as they are and at equal retention "
         f"(higher is better), with 95 % intervals; n = {amounts.n.min()} texts in the smallest cell",
@@ -132,5 +132,5 @@ page.parts(tested, "language_sinks_parts", caption=caption) if available else No
 
 # %%
 if available:
-    page.quote("lm_equal_retention", marking.quoted(score))
+    page.quote("lm_equal_retention", marking.correlations_to_quote(score))
 page.finish(note="" if available else "no language model on this machine")

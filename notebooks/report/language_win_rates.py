@@ -65,19 +65,19 @@ Markdown(about_texts) if available else None
 
 # %%
 if available:
-    fig, alt = win_rates.drawn(rates, lengths)
+    fig, alt = win_rates.win_rate_figure(rates, lengths)
     caption = (
         "Win rates with 95 % intervals, by what replaces an erased word; dotted: chance. *random*: random scores, which name random "
-        f"words. n = {win_rates.sizes(rates, lengths)} texts."
+        f"words. n = {win_rates.text_counts_in_words(rates, lengths)} texts."
     )
 page.figure(fig, "language_win_rates_plot", alt=alt, caption=caption, data=rates) if available else None
 
 # %%
 if available:
     listing = page.listing(
-        win_rates.in_words(rates, lengths),
+        win_rates.rates_for_readers(rates, lengths),
         "language_win_rates",
-        caption=f"Win rates by erasure, with 95 % intervals (chance: 0.50); n = {win_rates.sizes(rates, lengths)} texts",
+        caption=f"Win rates by erasure, with 95 % intervals (chance: 0.50); n = {win_rates.text_counts_in_words(rates, lengths)} texts",
     )
 details("The win rates in numbers", listing) if available else None
 

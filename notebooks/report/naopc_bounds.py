@@ -75,7 +75,7 @@ listing = page.listing(
     bounds,
     "naopc_bounds_models",
     caption=f"Mean bounds of AOPC, and the range between them, with 95 % intervals; {n_by_length(bounds)}",
-    wide=edin_own_models.wide(bounds, ["dataset", "length", "classifier"], "bound"),
+    wide=edin_own_models.quantity_table(bounds, ["dataset", "length", "classifier"], "bound"),
 )
 details("The bounds in numbers", listing)
 
@@ -102,7 +102,7 @@ page.listing(
 )
 
 # %%
-Markdown(edin_own_models.orders_in_words(models))
+Markdown(edin_own_models.removal_orders_in_words(models))
 
 # %% [markdown]
 # ## Does adversarial training improve faithfulness?
@@ -253,7 +253,7 @@ listing = page.listing(
     certificates,
     "naopc_certificates",
     caption=f"Error bound of the upper and of the lower bound on long texts, mean over texts, with 95 % intervals; {n_texts(certificates)}",
-    wide=edin_own_models.wide(certificates, ["dataset", "classifier"], "end"),
+    wide=edin_own_models.quantity_table(certificates, ["dataset", "classifier"], "end"),
 )
 details("Error bounds by model", listing)
 

@@ -100,8 +100,8 @@ page.listing(
 )
 
 # %%
-lengths = edin_tables.lengths()
-fig, alt = edin_figures.lengths(lengths)
+lengths = edin_tables.words_of_texts()
+fig, alt = edin_figures.length_histograms(lengths)
 caption = "Words of the long texts, as blanks separate them. Dashed: the mean."
 page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 
@@ -118,7 +118,7 @@ page.figure(fig, "naopc_figure_lengths", alt=alt, caption=caption, data=lengths)
 # %%
 caption = "Means of bounds, words and seconds, from the files and ours"
 page.listing(
-    edin_outputs.listed(released.bounds, edin_outputs.BOUND_LABELS),
+    edin_outputs.compared_as_file(released.bounds, edin_outputs.BOUND_LABELS),
     "naopc_released_bounds",
     caption=edin_outputs.short_of_matching(released.bounds, caption),
     wide=edin_outputs.without_match(released.bounds, ["dataset", "model", "subset", "statistic"]),
@@ -201,7 +201,7 @@ page.listing(
 
 # %%
 page.listing(
-    edin_outputs.listed(released.means, edin_outputs.SCORE_LABELS),
+    edin_outputs.compared_as_file(released.means, edin_outputs.SCORE_LABELS),
     "naopc_released_scores",
     caption="Mean scores that differ between the files and ours: how many of all means of a data set and score, why, and the largest "
     "difference. The download has every mean",
@@ -214,7 +214,7 @@ page.listing(
 # takes the plain gradient ({doc}`soft_deviations`, D10).
 
 # %%
-nearest = edin_outputs.nearest_methods(released.means)
+nearest = edin_outputs.nearest_methods_table(released.means)
 page.listing(
     nearest,
     "naopc_rows_apart",
@@ -225,7 +225,7 @@ page.listing(
 
 # %%
 panels = {kind: {method: mean(f"naopc_{kind}", method=method) for method in methods} for kind in edin_tables.KINDS}
-fig, alt = edin_figures.methods(panels)
+fig, alt = edin_figures.methods_figure(panels)
 caption = (
     "Mean NAOPC over both data sets and all models, short texts, with 95 % intervals of ours. Comprehensiveness: higher is better; "
     "sufficiency: lower is better."
@@ -299,7 +299,7 @@ caption = (
     "on all (*ours*). A number counts as the same if it is within two standard errors"
 )
 page.listing(
-    edin_outputs.listed(released.widths, edin_outputs.BEAM_LABELS),
+    edin_outputs.compared_as_file(released.widths, edin_outputs.BEAM_LABELS),
     "naopc_released_beam",
     caption=edin_outputs.short_of_matching(released.widths, caption),
     wide=edin_outputs.without_match(released.widths, ["search_variant", "beam_size", "bound", "statistic"], digits=5),
@@ -308,7 +308,7 @@ page.listing(
 # %%
 cost = edin_outputs.search_costs(released.beams, released.exact)
 n = len(released.exact)
-fig, alt = edin_figures.search_costs(cost)
+fig, alt = edin_figures.search_cost_figure(cost)
 caption = f"Mean error of either bound against the model outputs that a search needs, on n = {n:,} pairs of a model and a short text."
 page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost.assign(n=n))
 
@@ -346,7 +346,7 @@ page.verdicts(page.test(claims))
 
 # %%
 page.listing(
-    edin_outputs.listed(released.taus, edin_outputs.TAU_LABELS),
+    edin_outputs.compared_as_file(released.taus, edin_outputs.TAU_LABELS),
     "naopc_released_taus",
     caption=edin_outputs.short_of_matching(
         released.taus, "Agreements of rankings, from the files and ours (n methods, or pairs of models)"
@@ -420,7 +420,7 @@ page.listing(
 
 # %%
 of_yelp = explanations[explanations.dataset == "yelp"].drop(columns="dataset")
-fig, alt = edin_figures.before_after(of_yelp)
+fig, alt = edin_figures.before_after_maps(of_yelp)
 caption = (
     "The short texts of Yelp before and after normalising: mean AOPC (left) and NAOPC (right) by method and model."
 )
@@ -444,7 +444,7 @@ Markdown(edin_outputs.before_after_in_words(earlier))
 # model.
 
 # %%
-random = edin_outputs.random_by_model(mean, models)
+random = edin_outputs.random_scores_by_model(mean, models)
 page.listing(
     random,
     "naopc_random_by_model",
@@ -453,7 +453,7 @@ page.listing(
 )
 
 # %%
-Markdown(edin_outputs.random_in_words(random, released.means))
+Markdown(edin_outputs.random_range_in_words(random, released.means))
 
 # %% [markdown]
 # ## What the review page says of the bounds

@@ -49,7 +49,7 @@ page.in_short(lambda: edin_six.in_short(scores) if ran else NOT_RUN)
 
 # %%
 if ran:
-    agreed = edin_six.agreement(edin_six.beside_released(measured.frame))
+    agreed = edin_six.agreement_of_runs(edin_six.beside_released(measured.frame))
 caption = "Texts with released values: how near ours are to these"
 page.listing(agreed, "naopc_six_agreement", caption=caption, empty="None of these texts was released.") if ran else None
 

@@ -68,7 +68,7 @@ page.figure(fig, "naopc_toy_curves", alt=alt, caption=caption)
 # wrong. What is missing is the range: which scores are *possible* for each model.
 
 # %%
-fig, alt = edin_toy.spans(small, LINES, PERFECT)
+fig, alt = edin_toy.span_figure(small, LINES, PERFECT)
 caption = (
     "The same two explanations of two models, beside the smallest and the largest score over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
@@ -129,7 +129,7 @@ Markdown(edin_toy.change_by_scaling(small))
 
 # %%
 page.listing(
-    edin_toy.compared(small),
+    edin_toy.bounds_in_three_ways(small),
     "naopc_toy_bounds",
     caption="Bounds of AOPC of the five models by formula and by search (`exact_bounds`), mean AOPC and NAOPC over all orders, and the "
     "models' outputs for the whole text and for no words. Every order was tried, so there is nothing to estimate and no interval",

@@ -26,7 +26,7 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
 named = {key: games.item_facts(*key, words=words, items=items) for key in keys}
-erased = games.erasing(answers, items, orders, named=named, methods=games.METHODS)
+erased = games.erasing_game(answers, items, orders, named=named, methods=games.METHODS)
 first = erased["items"][0]
 
 
@@ -69,7 +69,7 @@ page.in_short(in_short)
 # scale, the table and the image until everybody has chosen an order.
 
 # %%
-games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
+games.game_html("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
 # %%
@@ -90,7 +90,9 @@ page.figure(fig, "play_erase", alt=alt, caption=caption)
 
 # %%
 pictured = games.erased_pictures(games.METHODS)
-games.game("patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches")
+games.game_html(
+    "patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches"
+)
 
 # %%
 shown = pictured["items"][0]
@@ -110,7 +112,7 @@ page.figure(fig, "play_patches", alt=alt, caption=caption)
 
 # %%
 prompted = games.erased_prompt()
-games.game(
+games.game_html(
     "prompt", prompted, label="Game: erase the sentences of a prompt in an order of yours", picture="play-prompt"
 )
 
@@ -136,11 +138,11 @@ page.figure(fig, "play_prompt", alt=alt, caption=caption)
 
 # %%
 drawn = load("play_soft", profile)
-softly = games.soft(drawn, load("play_soft_numbers", profile))
-games.game("soft", softly, label="Game: keep a part of a word", picture="play-soft")
+softly = games.soft_game(drawn, load("play_soft_numbers", profile))
+games.game_html("soft", softly, label="Game: keep a part of a word", picture="play-soft")
 
 # %%
-fig, alt = games_figures.soft(softly, drawn)
+fig, alt = games_figures.soft_game_figure(softly, drawn)
 caption = (
     f"Soft erasure of one word of “{' '.join(softly['words'])}”. All draws agree at both ends, which are the two answers "
     "of hard erasure."
@@ -161,13 +163,13 @@ page.figure(fig, "play_soft", alt=alt, caption=caption, data=drawn)
 
 # %%
 groups, pixels = load("play_groups", profile).sort_values("group"), load("play_picture", profile)
-ordered = games.saco(groups, pixels)
-games.game("saco", ordered, label="Game: order the groups of an image", picture="play-saco")
+ordered = games.saco_game(groups, pixels)
+games.game_html("saco", ordered, label="Game: order the groups of an image", picture="play-saco")
 
 # %%
 about = groups.iloc[0]
 letters, against = games.letters_of(ordered), games.violating(ordered)
-fig, alt = games_figures.saco(ordered, says=about.says, coefficient=about.coefficient)
+fig, alt = games_figures.saco_game_figure(ordered, says=about.says, coefficient=about.coefficient)
 caption = (
     f"{ordered['method']} on one image (“{about.says}”, {about.full:.2f}): SaCo is {about.coefficient:.2f}, "
     f"{len(against)} of {games.pairs_of(ordered)} pairs violate: {', '.join(against) or 'none'}."

@@ -20,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.show.numbers import spoken
 from faithbook.studies.saco import wu_deviations as deviations
 from faithbook.studies.saco import wu_figures
-from faithbook.studies.saco.wu_deviations import NAMES, QUANTITIES, in_words, of_settings
+from faithbook.studies.saco.wu_deviations import NAMES, QUANTITIES, effects_of_some, settings_table
 
 page = start_page("saco_deviations", profile, values=values, paper="wu_2024")
 measured = page.measure(
@@ -32,7 +32,7 @@ measured = page.measure(
 )
 value = page.quantity("setting", "metric", "method")
 base = deviations.base_of(measured.levels("setting"))
-effects = deviations.effects(value, base)
+effects = deviations.effects_of_settings(value, base)
 on_saco = deviations.on_saco(effects, list(base))
 NOT_MEASURED = "*Not measured.*"
 
@@ -72,8 +72,8 @@ by_method = deviations.effects_by_method(value, base)
 
 def effect_table(name, caption, *settings):
     """What these settings change, as one table of the page."""
-    chosen = of_settings(effects, *settings)
-    return page.listing(chosen, name, caption=caption, empty=NOT_MEASURED, wide=in_words(chosen))
+    chosen = effects_of_some(effects, *settings)
+    return page.listing(chosen, name, caption=caption, empty=NOT_MEASURED, wide=settings_table(chosen))
 
 
 # %% [markdown]
@@ -81,7 +81,7 @@ def effect_table(name, caption, *settings):
 
 # %%
 single_methods = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
-fig, alt = wu_figures.effects(on_saco, single_methods, {name: NAMES[name] for name in base})
+fig, alt = wu_figures.settings_figure(on_saco, single_methods, {name: NAMES[name] for name in base})
 caption = (
     "What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
     "(right); one model, 95 % intervals over images. S1 to S5: the points below. "
@@ -297,7 +297,7 @@ page.listing(
 # %%
 full_run = settings_of("saco_metrics", "full")  # whose numbers the pages show
 page.listing(
-    deviations.other_differences(full_run, deviations.tried_on(measured.frame)),
+    deviations.other_choices_for_images(full_run, deviations.tried_on(measured.frame)),
     "saco_deviations_others",
     caption="Further differences, with the place that measures them",
 )

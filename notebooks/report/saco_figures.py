@@ -118,11 +118,11 @@ in_numbers = page.listing(
     bar_table,
     "saco_figure2",
     caption="The bars of Figure 2, published and ours, with 95 % intervals of Spearman's correlation",
-    wide=wu_figures.bars_in_words(bar_table),
+    wide=wu_figures.correlations_in_words(bar_table),
 )
 
 # %%
-fig, alt = wu_figures.agreements(bar_table, *wu.printed_bars())
+fig, alt = wu_figures.correlations_figure(bar_table, *wu.printed_bars())
 page.figure(
     fig,
     "saco_figure2_plot",
@@ -188,7 +188,7 @@ case_quantity = of_all.quantity("quantity", dataset=on)
 page.verdicts(page.test({"saco_figure3": {name: case_quantity(name) for name in parts}}))
 
 # %%
-Markdown(wu_figures.order_in_words(case_quantity(share), case_quantity(parts[-1])))
+Markdown(wu_figures.papers_order_in_words(case_quantity(share), case_quantity(parts[-1])))
 
 # %% [markdown]
 # **The first half of the figure**, that erasing cumulatively costs more than 0.9 under all three, so that AOPC cannot separate them, has no
@@ -196,7 +196,7 @@ Markdown(wu_figures.order_in_words(case_quantity(share), case_quantity(parts[-1]
 
 # %%
 steep = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=wu.cumulative_losses, firmest=True)
-Markdown(wu_figures.losses_in_words(steep.quantity("quantity", dataset=on)))
+Markdown(wu_figures.cumulative_losses_in_words(steep.quantity("quantity", dataset=on)))
 
 # %% [markdown]
 # ### One photograph, as in the paper's figure
@@ -216,10 +216,10 @@ caption = (
 page.figure(fig, "saco_figure3_imagenet", alt=alt, caption=caption, data=case.groups)
 
 # %%
-Markdown(wu_figures.case_in_words(case))
+Markdown(wu_figures.photograph_in_words(case))
 
 # %%
-fig, alt = wu_figures.case_study(picture)
+fig, alt = wu_figures.case_study_figure(picture)
 caption = f"Three explanations of {picture.described} with probability {picture.facts.p_full:.2f}, and what erasing costs. Dotted: 0.9"
 details("The same for the image of Figure 1", page.figure(fig, "saco_figure3", alt=alt, caption=caption))
 

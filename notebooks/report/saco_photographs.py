@@ -163,7 +163,7 @@ if by_picture:
             "salient). Numbers: the probability of the class predicted for the whole image.",
         ),
         "case": (
-            wu_figures.case_study,
+            wu_figures.case_study_figure,
             f"The case study, {first_one.described}. Dotted: 0.9, which the paper's losses stay above from the third group on.",
         ),
     }

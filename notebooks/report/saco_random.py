@@ -18,7 +18,7 @@ from faithbook.engine.studies import settings_of
 from faithbook.judge.report import start_page
 from faithbook.show.details import details
 from faithbook.show.labels import label
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.studies.saco import wu_random
 from faithbook.studies.saco.wu import METHODS, SIGN
 
@@ -63,7 +63,7 @@ in_numbers = page.listing(
     "saco_random_wins",
     caption=f"Share of comparisons in which an explanation has a strictly higher score than random scores (n = {wins.n.min():,} images), with "
     "95 % intervals. The file also has ties and mean differences",
-    wide=in_words(wins, ["method"], "metric", ".2f").rename(columns=label),
+    wide=wide_with_intervals(wins, ["method"], "metric", ".2f").rename(columns=label),
 )
 page.quote("saco_random", {f"{label(metric)}, wins": at("win", metric, METHODS) for metric in SIGN})
 
@@ -163,7 +163,7 @@ page.listing(
 probability = moved.mean(metric="answer_moved", method=nudged.method[0]).ours.point
 Markdown(
     "**Noise by accident.** We say so if SaCo moves clearly by more than half of what two unrelated maps differ by "
-    f"({wu_random.UNRELATED:.2f}). That is so for: {wu_random.noisy_methods(nudged, wu_random.printed_means())}. The predicted probability moves by "
+    f"({wu_random.UNRELATED:.2f}). That is so for: {wu_random.noisy_methods(nudged, wu_random.printed_with_ten_groups())}. The predicted probability moves by "
     f"{1e6 * probability:.1f} millionths on average. Such a map of one image depends on how the processor rounds, another processor gives "
     "another map, and so a single one says nothing about the model."
 )

@@ -31,7 +31,7 @@ measured = page.measure(
     bounds=(-1, 1),
 )
 kinds = wu_images.Kinds.of(measured)
-printed = wu_images.printed_means(table2)
+printed = wu_images.printed_by_method(table2)
 
 # %% tags=["remove-input"]
 page.in_short(lambda: wu_images.in_short(kinds, printed))
@@ -76,7 +76,7 @@ caption = "SaCo of ten methods and of random scores, as printed and on both kind
 page.figure(fig, "saco_stand_ins_plot", alt=alt, caption=caption)
 
 # %%
-Markdown(wu_images.orders_in_words(kinds, printed))
+Markdown(wu_images.taus_by_kind_in_words(kinds, printed))
 
 # %% [markdown]
 # ## The claims, on each kind of image
@@ -91,10 +91,10 @@ Markdown(wu_images.orders_in_words(kinds, printed))
 over = ["dataset", "model", "metric", "method"]
 every = page.measure("saco_metrics", over=over, prepare=wu.turned)
 ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
-pairs = wu_images.agreement(kinds, every)
+pairs = wu_images.correlations_by_kind(kinds, every)
 claims = wu_images.claims_by_kind(kinds, every, ahead, pairs)
 curves = {name: page.multiverse(name, ["images"], by_kind) for name, by_kind in claims.items()}
-judged = wu_images.variants(curves, page.worded)
+judged = wu_images.variants_of_claims(curves, page.worded)
 page.listing(
     judged[["claim", "images", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
@@ -141,7 +141,7 @@ if page.has("saco_imagenet"):
     }
     caption = "The claims that name no transformer, judged with a convolutional network on ImageNet: the decision and the part that decides"
     columns = ["claim", "model", "decision", "the part that decides", "estimate", "low", "high", "n"]
-    variants = wu_images.variants(curves, page.worded)[columns]
+    variants = wu_images.variants_of_claims(curves, page.worded)[columns]
     display(page.listing(variants, "saco_stand_ins_network_claims", caption=caption, digits=2))
 
 # %% [markdown]
@@ -201,7 +201,7 @@ Markdown(wu_images.clear_changes(changes) if len(changes) else "")
 # (accuracies are on {doc}`saco_tables`).
 
 # %%
-by_model = wu_images.by_model(kinds)
+by_model = wu_images.saco_by_model(kinds)
 page.listing(
     by_model,
     "saco_stand_ins_by_model",

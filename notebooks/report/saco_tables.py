@@ -158,7 +158,7 @@ cut_in_all_ways = page.measure(
     bounds=(-1, 1),
 )
 of_same_images = cut_in_all_ways.quantity("method", dataset=tested_on)
-fig, alt = wu_figures.by_groups({method: [of_same_images(method, k=k) for k in KS] for method in METHODS})
+fig, alt = wu_figures.groups_figure({method: [of_same_images(method, k=k) for k in KS] for method in METHODS})
 page.figure(
     fig,
     "saco_table2_groups",
@@ -272,7 +272,7 @@ text = wu_tables.text_again(again)
 page.verdicts(page.test({"saco_text": wu_tables.numbers_of(text)}))
 
 # %% tags=["remove-input"]
-Markdown(wu_tables.agreement_in_words(text))
+Markdown(wu_tables.numbers_of_text_in_words(text))
 
 # %%
 recomputed = page.listing(

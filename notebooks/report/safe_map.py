@@ -87,7 +87,7 @@ caption = (
 page.listing(chosen, "safe_choice", caption=caption, wide=map_tables.choices_in_words(chosen))
 
 # %%
-Markdown(map_tables.advice(chosen))
+Markdown(map_tables.advice_in_words(chosen))
 
 # %% [markdown]
 # ## What no metric survives, and what wins by design
@@ -105,7 +105,7 @@ Markdown(map_tables.survived_by_none(table, lowest, report))
 Markdown(map_tables.won_by_design(chosen))
 
 # %%
-groups = map_tables.by_group(
+groups = map_tables.means_by_error(
     wide, untouched, {"by amount": plan["errors"]["by_amount"], "by content": plan["errors"]["by_content"]}
 )
 caption = (
@@ -165,7 +165,7 @@ caption = (
     f"Mean over the seven kinds of error: share of clear pairs (quality apart by {rounded(plan['outcomes']['clear_pair'], 2)} or more) "
     "that a metric orders wrongly, ties half; and by how much its rank correlation is lower than on the model that never errs"
 )
-page.listing(summary, "safe_summary", caption=caption, wide=map_tables.with_prices(summary, prices))
+page.listing(summary, "safe_summary", caption=caption, wide=map_tables.outcomes_with_prices(summary, prices))
 
 # %% [markdown]
 # ## The misled model of *All together* is one case of the grid

@@ -56,7 +56,7 @@ page.listing(
     "safe_models_apart",
     caption="How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
     f"{of_scores.id.nunique()} inputs; yes: at most {rounded(plan['comparing']['spread'], 2)}, the score may be compared",
-    wide=compared_tables.spreads_in_words(spreads),
+    wide=compared_tables.spreads_for_readers(spreads),
 )
 
 # %%
@@ -80,7 +80,7 @@ page.listing(
     "safe_models_random",
     caption="Random explanations on six models: lowest and highest mean of a model, and how far these are apart with 95 % interval over "
     "texts; n of the model with fewest texts that have a value",
-    wide=compared_tables.random_in_words(apart),
+    wide=compared_tables.random_table(apart),
 )
 
 # %% [markdown]
@@ -89,7 +89,7 @@ page.listing(
 
 # %%
 caption = "Lowest and highest mean over the six models, by attribution and score"
-ranges = compared_tables.ranges_of(released.frame)
+ranges = compared_tables.lowest_and_highest(released.frame)
 ranges["metric"] = ranges["metric"].map(compared_tables.SCORES)
 page.listing(ranges, "safe_models_methods", caption=caption)
 

@@ -24,7 +24,7 @@ page = start_page("safe_trained", profile, values=values, paper=published.OUR_OW
 measured = page.measure("safe_planted", over=["modality", "model", "whither", "method", "metric"])
 checked = page.measure("safe_planted", over=["modality", "model", "method"], parts=["checks"])
 ranks = measured.frame[measured.frame.metric == RANK]
-models = trained_tables.models_of(ranks)
+models = trained_tables.models_by_error(ranks)
 safety = {modality: trainings.trained_safety(part) for modality, part in ranks.groupby("modality", sort=False)}
 chosen = load("safe_chosen", profile)
 main = choice.of_case(chosen, choice.ADVERSARIAL, choice.ANY).metric
@@ -43,7 +43,7 @@ page.in_short(lambda: trained_tables.in_short(safety, models, main))
 
 # %%
 page.listing(
-    trained_tables.counts(models),
+    trained_tables.model_counts(models),
     "safe_trained_counts",
     digits=0,
     caption="Trained models: when they err, the label that they were taught to answer, what they were trained from, and how many there are",
@@ -80,16 +80,16 @@ page.listing(
     "safe_trained_metrics",
     digits=2,
     caption="Rank correlation with how true explanations are: the lowest mean over kinds of error with its 95 % interval over models and "
-    f"inputs, and the mean of each kind of error; {trained_tables.sizes(ranks, models)}",
+    f"inputs, and the mean of each kind of error; {trained_tables.models_and_inputs_in_words(ranks, models)}",
 )
 
 # %%
 page.listing(
-    trained_tables.by_way(safety, measured),
+    trained_tables.correlations_by_way(safety, measured),
     "safe_trained_ways",
     digits=2,
     caption="Rank correlation by the way of the error, means over models that err, with 95 % intervals over inputs; "
-    f"{trained_tables.sizes(ranks, models)}, half of them of each class",
+    f"{trained_tables.models_and_inputs_in_words(ranks, models)}, half of them of each class",
 )
 
 # %% [markdown]
@@ -113,7 +113,7 @@ page.listing(
 # %%
 metrics = trained_tables.by_safety(next(iter(safety.values())))
 page.listing(
-    trained_tables.by_model(means, models, metrics),
+    trained_tables.correlations_by_model(means, models, metrics),
     "safe_trained_models",
     digits=2,
     caption="Rank correlation with how true explanations are, by model; mean over inputs of both classes",

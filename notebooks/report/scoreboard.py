@@ -22,7 +22,7 @@ from faithbook.show import forest
 page = start_page("scoreboard", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
-counts = summary.counts(board)
+counts = summary.decision_counts(board)
 page.in_short(
     lambda: (
         f"Of {counts.to_numpy().sum()} distinct findings {summary.by_decision(counts)}. Of the reproduced {summary.by_evidence(counts)}."
@@ -55,7 +55,7 @@ page.in_short(
 
 # %% tags=["remove-input"]
 caption = "Every verdict with the number that decides it, headline claims first, then by evidence"
-page.findable(summary.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
+page.findable(summary.all_verdicts(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 
 # %% [markdown]
 # (unseen-inputs)=
@@ -115,8 +115,10 @@ page.listing(
 
 # %% tags=["remove-input"]
 findings = summary.findings(board)
-page.run.path("forest.md").write_text(forest.drawn(findings, to="executed/scoreboard.html") + "\n", encoding="utf-8")
-HTML(forest.drawn(findings))
+page.run.path("forest.md").write_text(
+    forest.forest_html(findings, to="executed/scoreboard.html") + "\n", encoding="utf-8"
+)
+HTML(forest.forest_html(findings))
 
 # %% [markdown]
 # ## What is undecided, and what would decide it
@@ -126,10 +128,10 @@ HTML(forest.drawn(findings))
 
 # %%
 page.listing(
-    scoreboard.undecided(board),
+    scoreboard.undecided_findings(board),
     "scoreboard_undecided",
     caption="Undecided findings, each once: inputs in the smallest set, inputs that would decide it, and why there are not as many",
-    wide=summary.undecided(board),
+    wide=summary.undecided_table(board),
     empty="*Nothing is undecided.*",
 )
 
@@ -141,7 +143,7 @@ page.listing(
 # findings F7 to F10), what was done about each, and why something was not.
 
 # %%
-answers = summary.answers(board)
+answers = summary.answers_to_referee(board)
 page.listing(answers, "scoreboard_referee", caption="Points of a referee's reading, and the answers", wide=answers)
 
 # %%

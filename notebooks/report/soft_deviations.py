@@ -175,7 +175,7 @@ Markdown(
 
 # %%
 moved = page.measure("soft_variants", prepare=deviations.scores_of_choices, **among)
-effects = deviations.effects(exchanged, moved, CHOICES, METRICS, tried.material.units)
+effects = deviations.effects_of_variants(exchanged, moved, CHOICES, METRICS, tried.material.units)
 
 
 def effects_of(name, caption, *chosen):
@@ -188,7 +188,7 @@ def effects_of(name, caption, *chosen):
 # ## All effects at a glance
 
 # %%
-fig, alt = pipeline.effects(effects, METRICS, {name: CHOICES[name] for name in effects.variant.unique()})
+fig, alt = pipeline.variants_figure(effects, METRICS, {name: CHOICES[name] for name in effects.variant.unique()})
 caption = (
     f"What each choice changes, other choice minus the paper's ({short_texts}; 95 % intervals over inputs). Dotted: no "
     "change."
@@ -385,7 +385,7 @@ effects_of("soft_clip", "Clipping and precision: effect on all metrics", "clip=r
 # %%
 table1 = cards()
 trained = table1[table1.dataset == "ag"]["train_size"]
-differences = deviations.other_differences(
+differences = deviations.other_choices_of_texts(
     settings_of("soft_metrics", REFERENCE_PROFILE), trained, deviations.texts_of(measured.frame, tasks)
 )
 page.listing(

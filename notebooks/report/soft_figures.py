@@ -65,7 +65,7 @@ page.figure(
     "soft_figure2",
     alt=alt,
     caption="Mean scores by rationale length, higher is better. Bands: 95 % intervals; black: random attribution. Scores are cut to 0 to 1, "
-    f"as in the released code, which changes {100 * figures.share_outside(compared, ratios):.0f} % of them. n: {figures.texts_in_words(compared)}",
+    f"as in the released code, which changes {100 * figures.share_outside(compared, ratios):.0f} % of them. n: {figures.texts_by_task_in_words(compared)}",
     data=scores.drop(columns="panel"),
 )
 
@@ -100,7 +100,7 @@ page.plot(
     "soft_figure2_slopes_plot",
     only=["soft_c10"],
     caption="Change of the mean score per doubling of the rationale, MPNet, 95 % intervals; "
-    f"n: {figures.texts_in_words(compared)}",
+    f"n: {figures.texts_by_task_in_words(compared)}",
 )
 
 # %% [markdown]
@@ -126,7 +126,7 @@ page.figure(
     "soft_figure3",
     alt=alt,
     caption="Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five methods. Dashed: "
-    f"the soft metrics. Bands: 95 % intervals. Dotted: one half, chance. n: {figures.texts_in_words(compared)}",
+    f"the soft metrics. Bands: 95 % intervals. Dotted: one half, chance. n: {figures.texts_by_task_in_words(compared)}",
     data=shares,
 )
 

@@ -57,7 +57,7 @@ tried = page.measure(
 of_model = sized.quantity("metric", method=METHODS, shows=WIN)
 datasets = pipeline.of_two_sizes(sized.frame, replayed.measured.levels("dataset"))
 level = pipeline.levels_by_dataset(of_model, sized.frame, replayed, datasets)
-changes = pipeline.changes_of(level)
+changes = pipeline.changes_by_step(level)
 changed = listed(changes, ["dataset", "metric", "step"])
 shown_texts = pipeline.shown_groups(replayed.groups)
 group, name_of_group = next(iter(shown_texts.items()))
@@ -219,7 +219,7 @@ page.listing(
     caption="Diagnosticity under soft metrics with min-max amounts, with equal amounts (ranks), and the difference; with min-max on "
     f"either half of the texts by confidence (n / 2 each); and the share of ties. {SIZES['mpnet']}, one training run, 95 % intervals",
     empty=ONE_SIZE,
-    wide=pipeline.amounts_in_words(amounts),
+    wide=pipeline.amount_table(amounts),
 )
 
 # %% [markdown]

@@ -53,7 +53,7 @@ page.in_short(lambda: tables.in_short(compared, judges=page.judges))
 # on which claims are judged, and MiniLM (23 million), which was measured on fewer texts.
 
 # %% tags=["remove-input"]
-Markdown(tables.texts_in_words(compared))
+Markdown(tables.texts_by_model_in_words(compared))
 
 # %%
 datasets = [*tasks, *compared.substitutes, *compared.lacking]
@@ -314,7 +314,7 @@ page.listing(
 
 # %% tags=["remove-input"]
 most = ties.loc[ties["ties"].idxmax()]
-low, cells = tables.below_one_half(compared)
+low, cells = tables.cells_below_one_half(compared)
 rare = ", too few to explain values below one half" if most["ties"] < 0.1 else ""
 Markdown(
     f"Ties are at most {100 * most['ties']:.0f} % of the comparisons ({label(most.metric)} on {label(most.dataset)}, n = {most.n:,}){rare}. "

@@ -19,7 +19,7 @@ from faithbook.engine.run import load
 from faithbook.judge import lessons, published, readme, scoreboard, summary
 from faithbook.judge.report import start_page
 from faithbook.judge.sentences import Results
-from faithbook.judge.sentences import values as quoted_values
+from faithbook.judge.sentences import quotable_rows as quoted_values
 from faithbook.show.labels import label
 from faithbook.studies.soft import zhao_aletras_by_size as by_size
 from faithbook.studies.soft.zhao_aletras_diagnosticity import WIN
@@ -29,7 +29,7 @@ page = start_page("taught", profile, values=values, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 
 # %% tags=["remove-input"]
-counts = summary.counts(board)
+counts = summary.decision_counts(board)
 page.in_short(
     lambda: (
         f"Of {counts.to_numpy().sum()} distinct findings, of the papers and of our own questions, {summary.by_decision(counts)} "
@@ -55,7 +55,7 @@ if page.has("soft_metrics"):
     measured = page.measure(
         "soft_metrics", parts=["", "lengths"], over=over, prepare=by_size.wins_of_each, printed=table6, n_resamples=1999
     )
-    soft = by_size.by_model(measured, lessons.ROWS)
+    soft = by_size.diagnosticity_by_model(measured, lessons.ROWS)
 
 # %% tags=["remove-input"]
 shown, picture = Markdown("*This copy has no values of the first study.*"), ""
@@ -67,7 +67,9 @@ if soft:
         f"the same data sets (mean over five methods and all training seeds; n = {n} texts in the smallest set; black: 95 % interval)"
     )
     alt = lessons.bars_in_words(soft[largest])
-    shown = page.figure(lessons.bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption)
+    shown = page.figure(
+        lessons.diagnosticity_bars(soft[largest], largest), "soft_against_plain", alt=alt, caption=caption
+    )
     picture = f"![{alt}](executed/taught/soft_against_plain.svg)\n\n*{caption}.*"
 
 # %% tags=["remove-input"]
@@ -79,16 +81,16 @@ extra = [
     quoted_values("soft_printed", {}, averages),
     quoted_values("limit_ratios", lessons.limit_ratios(quoted)),
     quoted_values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
-    *lessons.of_models(soft),
+    *lessons.diagnosticities_to_quote(soft),
 ]
 results = Results(board, pd.concat([quoted, *extra], ignore_index=True))
 Markdown(lessons.page(results))
 
 # %% tags=["remove-input"]
-page.run.save(lessons.table(results), "taught", format="csv")
+page.run.save(lessons.lessons_table(results), "taught", format="csv")
 page.run.path("landing.md").write_text(f"{lessons.landing(results, picture)}\n", encoding="utf-8")
 page.run.path(readme.SECTION.name).write_text(readme.section(results), encoding="utf-8")
-included = {f"in_short_{overview}": box for overview, box in lessons.in_short(results, picture).items()}
+included = {f"in_short_{overview}": box for overview, box in lessons.overview_boxes(results, picture).items()}
 included |= {f"claims_{overview}": table for overview, table in lessons.claims_of_overviews(results).items()}
 for name, text in included.items():  # the overviews include these files
     page.run.path(f"{name}.md").write_text(text, encoding="utf-8")

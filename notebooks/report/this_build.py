@@ -45,7 +45,7 @@ page.in_short(in_short)
 
 # %%
 page.listing(
-    builds.in_short(pairs, cells),
+    builds.tables_in_both(pairs, cells),
     "this_build",
     caption="What this build and the full run have both measured, and how many of it differ",
     empty="*This build measured nothing that the full run has.*",

@@ -17,15 +17,15 @@ from IPython.display import Markdown
 from faithbook.engine.run import load
 from faithbook.judge import published
 from faithbook.judge.report import start_page
-from faithbook.studies.safe.advice import decisions
+from faithbook.studies.safe.advice import what_to_use
 from faithbook.studies.together import advice
 
 page = start_page("together_advice", profile, values=values, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
-table = advice.advice(*(load(name, profile) for name in NAMES))
+table = advice.advice_table(*(load(name, profile) for name in NAMES))
 page.run.save(advice.quotable_advice(table), "quotable")
 needs, lowest = published.our_table("recommendations"), load("safe_lowest", profile)
-use = decisions(needs, load("safe_chosen", profile), lowest, load("safe_comparable", profile))
+use = what_to_use(needs, load("safe_chosen", profile), lowest, load("safe_comparable", profile))
 page.in_short(lambda: advice.in_short(use))
 
 # %% tags=["remove-input"]

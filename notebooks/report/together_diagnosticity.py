@@ -66,7 +66,7 @@ page.in_short(lambda: diagnosticity.in_short(preferred))
 # %%
 of_what = ["what", "methods", "dataset", "modality"]
 prices = load("together_costs", profile).groupby(of_what, sort=False).sum(min_count=1, numeric_only=True).reset_index()
-table = diagnosticity.with_prices(preferred, measured, questions.prices_of(measured, prices))
+table = diagnosticity.diagnosticity_with_prices(preferred, measured, questions.prices_of(measured, prices))
 page.run.save(table, "diagnosticity_of_metrics")
 page.listing(
     without_whole(table),
@@ -74,7 +74,7 @@ page.listing(
     digits=2,
     caption="Diagnosticity of every metric: share of real attributions that are preferred, mean over methods and over the inputs of all data sets, with 95 % "
     "interval over n inputs",
-    wide=diagnosticity.in_words(without_whole(table)),
+    wide=diagnosticity.price_table(without_whole(table)),
 )
 
 # %% [markdown]
@@ -97,7 +97,7 @@ page.listing(
 )
 
 # %%
-fig, alt = diagnosticity.dots_by_metric(table)
+fig, alt = diagnosticity.diagnosticity_figure(table)
 caption = (
     "How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance."
 )
@@ -186,7 +186,7 @@ caption = (
     "Rank correlation of an image's scores with those of its mirror image, mean with 95 % interval over n images "
     "(constant maps have none), and its lead over two baselines: random scores, and closeness to the middle"
 )
-page.listing(diagnosticity.above_baselines(rho), "together_mirrored_rho", digits=2, caption=caption)
+page.listing(diagnosticity.lead_over_baselines(rho), "together_mirrored_rho", digits=2, caption=caption)
 
 # %% [markdown]
 # ## Answers

@@ -26,7 +26,7 @@ from faithbook.show.labels import label
 from faithbook.show.numbers import listed, spoken
 from faithbook.stats.conditions import Conditions
 from faithbook.studies.together import evalxnlp, evalxnlp_figures
-from faithbook.studies.together.evalxnlp import rationale, span_f1, spans
+from faithbook.studies.together.evalxnlp import rationale, runs_of_words, span_f1
 
 page = start_page("together_metrics", profile, values=values, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
@@ -137,7 +137,7 @@ Markdown(
 kept = evalxnlp.importance(a)
 # Elements of the example's embeddings, kept where a random number is below q = a, or below 1 - a.
 drawn = load("by_hand_draws", profile)
-ns, nc = evalxnlp.soft(p_full, p_empty, drawn.p_kept, drawn.p_removed)
+ns, nc = evalxnlp.soft_ns_and_nc(p_full, p_empty, drawn.p_kept, drawn.p_removed)
 by_hand |= {"soft_ns": ns.mean(), "soft_nc": nc.mean()}
 draws = {
     "draw": drawn.draw,
@@ -193,7 +193,7 @@ accuracy = load("by_hand_accuracy", profile).query("text > 0")  # the example co
 curves = Conditions.of(accuracy, over=["curve", "method", "share"], unit="text", value="y", bounds=(0, 1))
 points = evalxnlp.curve_points(curves, SHARES, METHODS)
 areas = {(m, c): of_set(m, c).ours.point for m in METHODS for c in SHARES}
-fig, alt = evalxnlp_figures.accuracy_curves(points, SHARES, METHODS, areas=areas, texts=EXCERPTS)
+fig, alt = evalxnlp_figures.accuracy_curves_figure(points, SHARES, METHODS, areas=areas, texts=EXCERPTS)
 caption = (
     f"Accuracy while the most important words become [MASK]: mean over the {EXCERPTS} excerpts of the set, "
     "with 95 % intervals (lines drawn a little apart). The lower the curve, the better."
@@ -240,8 +240,8 @@ Markdown(
     f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision "
     f"{hits / predicted.sum():.3f}, recall {hits / marks.sum():.3f}, $F_1$ = {by_hand['token_f1']:.4f} (`evaluate`: "
     f"{by_faithlib.token_f1:.4f}). IOU = {iou:.3f}; a match needs one half, so IOU-F1 is "
-    f"{by_hand['iou_f1']:.0f} (`evaluate`: {by_faithlib.iou_f1:.0f}). ERASER's, over {len(spans(predicted))} and "
-    f"{len(spans(marks))} spans: {span_f1(predicted, marks):.3f}."
+    f"{by_hand['iou_f1']:.0f} (`evaluate`: {by_faithlib.iou_f1:.0f}). ERASER's, over {len(runs_of_words(predicted))} and "
+    f"{len(runs_of_words(marks))} spans: {span_f1(predicted, marks):.3f}."
 )
 
 # %% [markdown]

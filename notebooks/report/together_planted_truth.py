@@ -21,7 +21,7 @@ from faithbook.judge.scores import Scores
 from faithbook.show.details import details
 from faithbook.show.numbers import listed
 from faithbook.studies.together import planted_truth, questions
-from faithbook.studies.together.planted_truth import CELL, at_main, inputs_of
+from faithbook.studies.together.planted_truth import CELL, at_main, number_of_inputs
 from faithbook.studies.together.questions import RUNGS, SHUFFLED, by_cell
 
 page = start_page("together_planted_truth", profile, values=values, paper=published.OUR_OWN)
@@ -109,7 +109,7 @@ page.figure(
     "together_truth_map",
     alt=alt,
     caption="Share of inputs on which each metric (row) prefers the truth to the truth with all scores shuffled, on each model (column); "
-    f"1 is best, 0.50 chance. Features are erased by {erased}; {inputs_of(preferred)} per cell",
+    f"1 is best, 0.50 chance. Features are erased by {erased}; {number_of_inputs(preferred)} per cell",
 )
 
 # %% [markdown]
@@ -159,7 +159,7 @@ page.listing(
     "together_tracking",
     digits=2,
     caption="Rank correlation of each metric with how true explanations are (AUPRC), mean over inputs, with 95 % intervals; "
-    f"{inputs_of(track)}",
+    f"{number_of_inputs(track)}",
     wide=planted_truth.model_by_model(track, "metric"),
 )
 
@@ -171,7 +171,7 @@ page.overview(
     planted_truth.before_and_after(follows, lost),
     "together_overview",
     caption="Rank correlation of each metric with how true explanations are, on a model trained as usual and on one that misreads erased inputs "
-    f"(*misled by erasure*), with 95 % intervals; {inputs_of(track)}.",
+    f"(*misled by erasure*), with 95 % intervals; {number_of_inputs(track)}.",
 )
 
 # %% [markdown]
@@ -200,7 +200,7 @@ page.figure(
     alt=alt,
     caption="Rank correlation with the truth that is lost on the misled model (`trained` minus `misled by erasure`), with 95 % intervals, by the "
     "order in which a metric erases. Right of zero: it follows the truth less. "
-    f"{inputs_of(planted_truth.losses(lost))}",
+    f"{number_of_inputs(planted_truth.losses(lost))}",
 )
 
 # %%
@@ -221,8 +221,8 @@ numbers = page.listing(
     "together_lost",
     digits=2,
     caption="Rank correlation with the truth that is lost on the misled model, with 95 % intervals (below zero: a gain). *Not worse*: *no* if "
-    f"the loss is clearly above zero, else *yes* if it is clearly below 0.1; {inputs_of(losses)}",
-    wide=planted_truth.losses_in_words(losses),
+    f"the loss is clearly above zero, else *yes* if it is clearly below 0.1; {number_of_inputs(losses)}",
+    wide=planted_truth.loss_table(losses),
 )
 details("The losses in numbers", numbers)
 

@@ -19,14 +19,14 @@ from faithbook.judge import published
 from faithbook.judge.report import start_page
 from faithbook.show.labels import label, short
 from faithbook.studies.together import pointing_game
-from faithbook.studies.together.pointing_game import CELL, MARKED, OBJECTS, by_method, of_metrics, wide
+from faithbook.studies.together.pointing_game import CELL, MARKED, OBJECTS, hits_by_method, of_metrics, table_by_method
 
 page = start_page("together_pointing", profile, values=values, paper=published.OUR_OWN)
 ran = any(folder.parent.name == "together_objects" for folder in page.run.upstream)
 table = None
 if page.has("together_objects"):
     measured = page.measure("together_objects", over=CELL, prepare=of_metrics(OBJECTS), bounds=(0, 1))
-    table = by_method(measured, OBJECTS)
+    table = hits_by_method(measured, OBJECTS)
     table.to_csv(page.run.path("together_pointing.csv"), index=False)
 
 # %% tags=["remove-input"]
@@ -68,11 +68,15 @@ for _, scenes in looked:
 IN_CELLS = "mean with 95 % interval, n, and how that compares with random scores (better, worse; open: the interval of the difference includes zero)"
 if table is not None:
     for name, part in table.groupby("dataset", sort=False):
-        display(page.listing(wide(part, OBJECTS), f"together_pointing_{name}", caption=f"{label(name)}: {IN_CELLS}"))
+        display(
+            page.listing(
+                table_by_method(part, OBJECTS), f"together_pointing_{name}", caption=f"{label(name)}: {IN_CELLS}"
+            )
+        )
 
 # %%
 if table is not None:
-    fig, alt = pointing_game.game(table)
+    fig, alt = pointing_game.pointing_game_figure(table)
     caption = "Where the highest cell of a map is: share of scenes with 95 % interval; dotted: random scores."
     display(page.figure(fig, "together_pointing_game", alt=alt, caption=caption, data=table))
 
@@ -87,8 +91,10 @@ if table is not None:
 
 # %%
 measured = page.measure("together_matrix", over=CELL, prepare=of_metrics(MARKED), bounds=(0, 1))
-for name, part in by_method(measured, MARKED).groupby("dataset", sort=False):
-    display(page.listing(wide(part, MARKED), f"together_marked_{name}", caption=f"{short(name)}: {IN_CELLS}"))
+for name, part in hits_by_method(measured, MARKED).groupby("dataset", sort=False):
+    display(
+        page.listing(table_by_method(part, MARKED), f"together_marked_{name}", caption=f"{short(name)}: {IN_CELLS}")
+    )
 
 # %%
 Markdown(

@@ -33,8 +33,8 @@ if measured:
         for bounds, metrics in BOUNDS
     ]
     texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
-means = toolkit_tasks.means_of(sources)
-methods = toolkit_tasks.methods_of(means)
+means = toolkit_tasks.means_by_cell(sources)
+methods = toolkit_tasks.methods_in_order(means)
 table = listed(means, CELL)
 if measured:
     table.to_csv(page.run.path("together_tasks.csv"), index=False)
@@ -96,13 +96,13 @@ if measured:
 # ## Every method under every metric
 
 # %%
-for (name, group), wide in toolkit_tasks.by_group(table, methods).items():
+for (name, group), wide in toolkit_tasks.means_by_family(table, methods).items():
     caption = f"{data_name(name)}, {group}: mean with 95 % interval (none if all inputs have the same value), and n"
     display(page.listing(wide, f"together_tasks_{name}_{group}", caption=caption))
 
 # %%
 if measured:
-    fig, alt = toolkit_tasks.dots_by_metric(table, methods)
+    fig, alt = toolkit_tasks.toolkit_figure(table, methods)
     caption = "Every method under every metric: mean and 95 % interval."
     display(page.figure(fig, "together_tasks_metrics", alt=alt, caption=caption, data=table))
 
@@ -114,7 +114,7 @@ if measured:
 
 # %%
 if measured:
-    beside = toolkit_tasks.beside_random(means)
+    beside = toolkit_tasks.methods_beside_random(means)
     wide = toolkit_tasks.beside_random_in_words(beside)
     caption = "Methods against random scores, metric by metric; *open*: the interval includes zero"
     display(page.listing(beside, "together_tasks_random", caption=caption, wide=wide))

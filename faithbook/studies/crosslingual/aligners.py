@@ -162,7 +162,7 @@ def _f1(counts: Scores, language: str) -> Comparison:
     return score("f1", lambda count: counts.mean(language=language, metric=count))
 
 
-def agreement(counts: Scores) -> pd.DataFrame:
+def agreement_of_aligners(counts: Scores) -> pd.DataFrame:
     """F1 between the links of two aligners by language, the highest first; `counts`: of links in common."""
     by_language = {language: _f1(counts, language) for language in counts.levels("language")}
     highest_first = sorted(by_language, key=lambda language: -float(by_language[language].ours.point))

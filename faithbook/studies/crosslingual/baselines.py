@@ -56,7 +56,7 @@ def in_paper_languages(units: pd.DataFrame) -> pd.DataFrame:
     return defined(units[units["language"].isin(PAPER_LANGUAGES)], OF_RHO)
 
 
-def by_setting(measured: Scores) -> dict[str, Rows]:
+def rows_by_setting(measured: Scores) -> dict[str, Rows]:
     """The rows in every setting."""
     return {setting: Rows(measured, setting=setting) for setting in SETTINGS}
 
@@ -84,7 +84,7 @@ def left_by_setting(rho: Mapping[str, Rows], leads: Leads, names: Mapping[str, s
     return pd.DataFrame(rows)
 
 
-def quoted(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
+def baselines_to_quote(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
     """Two baselines and the leading method as published, of the loss, for sentences of other pages."""
     uniform, norm, _ = BLIND
     leader = ("input_x_gradient", "l2")
@@ -103,7 +103,7 @@ def beside_published(rho: Mapping[str, Rows]) -> dict[str, Comparison]:
             found[row_label(*row)] = replace(pair, published=printed[(*row, "loss")])
     if not found:
         return {}
-    baselines = quoted(rho)
+    baselines = baselines_to_quote(rho)
     if "uniform" in baselines:
         found["baseline: uniform"] = baselines["uniform"]
     if NORM in baselines:
@@ -120,8 +120,8 @@ def conclusions(rho: Mapping[str, Rows], leads: Leads) -> str:
     highest: Any = first.iloc[int(first["estimate"].argmax())]
     leader: Row = (highest["method"], highest["aggregation"])
     name = row_label(*leader)
-    published, treated = (partial(in_words, rho[setting]) for setting in (MAIN, TREATED))
-    no_copies, means = (partial(in_words, rho[setting]) for setting in ("no copied words", "mean of pieces"))
+    published, treated = (partial(rho_in_words, rho[setting]) for setting in (MAIN, TREATED))
+    no_copies, means = (partial(rho_in_words, rho[setting]) for setting in ("no copied words", "mean of pieces"))
     lines = [
         f"As published, attributions that ignore the prediction reach a rho of {published(uniform)} (uniform) and "
         f"{published(norm)} (norm of the embedding); the highest method, {name}, {published(leader)}.",
@@ -133,7 +133,7 @@ def conclusions(rho: Mapping[str, Rows], leads: Leads) -> str:
         f"The norm of the embedding goes from {published(norm)} to {no_copies(norm)} without copied words, to "
         f"{means(norm)} with means over pieces, and to {treated(norm)} with all of these changes.",
         f"With random links that keep every word's number of links, {name} has "
-        f"{in_words(rho['random links, degrees kept'], leader)}: so much agreement comes from the numbers of links "
+        f"{rho_in_words(rho['random links, degrees kept'], leader)}: so much agreement comes from the numbers of links "
         "alone.",
     ]
     return "\n".join(f"- {line}" for line in lines)
@@ -188,7 +188,7 @@ def remaining(leads: pd.DataFrame) -> str:
     return "; ".join(map(row_label, above["method"], above["aggregation"])) or "none"
 
 
-def in_words(rows: Rows, row: Row, output: str = "loss") -> str:
+def rho_in_words(rows: Rows, row: Row, output: str = "loss") -> str:
     """The rho of a row in words, with its interval; a dash where it is defined on no text."""
     pair = rows.if_defined(row, output)
     if pair is None:

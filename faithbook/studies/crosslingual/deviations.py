@@ -45,8 +45,8 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     Rows,
     defined,
     for_ours,
+    orders_as_one,
     printed_table,
-    together,
 )
 
 Pair = tuple[Comparison, Comparison]
@@ -89,7 +89,7 @@ LEADERS: tuple[Row, ...] = (("input_x_gradient", "l2"), ("saliency", "l2"))
 
 
 # ------------------------------------------------------------------------------------------------ one choice at a time
-def by_way(units: pd.DataFrame) -> pd.DataFrame:
+def rho_by_way(units: pd.DataFrame) -> pd.DataFrame:
     """Rho in the paper's languages by `way`: a setting of the main run, or what was done otherwise for the top
     prediction."""
     units = units[units.language.isin(PAPER_LANGUAGES) & units.choice.ne(MAIN)]
@@ -134,7 +134,7 @@ def points(measured: Scores, *, other_links: str) -> dict[str, dict[str, Pair]]:
     }
 
 
-def effects(pairs: Mapping[str, Mapping[str, Pair]]) -> pd.DataFrame:
+def effects_on_rows(pairs: Mapping[str, Mapping[str, Pair]]) -> pd.DataFrame:
     """By point and row our value and the change with its interval: point, row, ours, estimate, low, high, n."""
     changes = []
     for point, rows in pairs.items():
@@ -143,7 +143,7 @@ def effects(pairs: Mapping[str, Mapping[str, Pair]]) -> pd.DataFrame:
     return pd.DataFrame(changes)
 
 
-def in_words(changes: pd.DataFrame, point: str) -> str:
+def effects_in_words(changes: pd.DataFrame, point: str) -> str:
     """The effects of one point (`E5`) in words."""
     rows = changes[changes.point.str.startswith(f"{point} ")]
     parts = "; ".join(f"{row.row} {spoken(row, '+.3f')}" for row in rows.itertuples())
@@ -182,7 +182,7 @@ def in_three_ways(table: Table, source: Scores, models: Sequence[str], **fixed: 
         orders = []
         for labels, output in product(table.cells, OUTPUT_NAMES):
             orders.append(rows.order(output, rows=rows_of_way, **labels))
-        found[way] = together(orders)
+        found[way] = orders_as_one(orders)
     return found
 
 
@@ -205,7 +205,7 @@ def orders_in_long(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd.
     return pd.DataFrame(rows).rename(columns={"tau": "estimate"})
 
 
-def orders_in_words(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd.DataFrame:
+def order_table(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> pd.DataFrame:
     """A row for each table, and for each way a column with tau, its interval and p."""
     rows = []
     for name, ways in tables.items():

@@ -281,7 +281,7 @@ def spread_table(of_metrics: Mapping[str, Signal], few: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def spreads_in_words(of_metrics: Mapping[str, Signal]) -> str:
+def mean_spreads_in_words(of_metrics: Mapping[str, Signal]) -> str:
     """The spread of the means of Table 3, ours and the printed one, and whether ours is the larger one throughout."""
     texts = [
         f"{metric} {of_metrics[metric].seen:.3f} (n = {of_metrics[metric].n}), printed {printed_spread(metric):.3f}, "
@@ -372,7 +372,7 @@ def against_baselines(measured: Scores) -> pd.DataFrame:
 def cost_table(costs: pd.DataFrame, texts: int) -> pd.DataFrame:
     """Forward and backward passes and milliseconds of each method for one text and model, the hours that these are for
     XNLI's test split in five languages, and what the paper says; `costs`: of whole runs on so many texts."""
-    models = trained_models(costs)
+    models = number_of_trained_models(costs)
     total = costs.drop(columns=["model", "seed"]).groupby("method", sort=False).sum(numeric_only=True)
     methods = [method for method in TIMES if method in total.index]
     spent = (total.loc[methods] / (texts * models)).reset_index()
@@ -381,7 +381,7 @@ def cost_table(costs: pd.DataFrame, texts: int) -> pd.DataFrame:
     return spent.assign(**{"hours, paper's texts": hours}, paper=spent["method"].map(TIMES), n=texts)
 
 
-def trained_models(costs: pd.DataFrame) -> int:
+def number_of_trained_models(costs: pd.DataFrame) -> int:
     """How many trained models the costs are of."""
     return len(costs[["model", "seed"]].drop_duplicates())
 

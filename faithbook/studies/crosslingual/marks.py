@@ -26,7 +26,7 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     KEYS,
     PRINTED_ROWS,
     Rows,
-    agreement,
+    agreement_of_orders,
 )
 from faithbook.text import joined
 
@@ -54,7 +54,7 @@ def precision_on(marked: Scores, dataset: str, printed: pd.DataFrame | None = No
 
 
 # ------------------------------------------------------------------------------------------------ marks made by people
-def against_random(marked: Scores) -> pd.DataFrame:
+def marks_beside_random(marked: Scores) -> pd.DataFrame:
     """By set of marks: MAP of random scores and the mean of the thirteen rows, how many rows are below random, and how
     far the thirteen are above it."""
     found = []
@@ -126,7 +126,7 @@ def plain_minus_saliency(precision: Rows) -> float:
     return max(differences)
 
 
-def on_substitutes(marked: Scores, printed: pd.DataFrame) -> dict[tuple[str, str, str], Comparison]:
+def precision_on_substitutes(marked: Scores, printed: pd.DataFrame) -> dict[tuple[str, str, str], Comparison]:
     """MAP of the thirteen on every set of marks but the firmest, by marks, row and output, beside what is printed."""
     found = {}
     for dataset in sets_of_marks(marked)[1:]:
@@ -150,7 +150,7 @@ def leads_counted(marked: Scores) -> str:
 
 def winners(rho: Rows, precision: Rows) -> pd.DataFrame:
     """By output who leads in rho and in MAP, and Kendall's tau between the two orders."""
-    return pd.DataFrame([{"output": output} | agreement(rho, precision, output) for output in OUTPUT_NAMES])
+    return pd.DataFrame([{"output": output} | agreement_of_orders(rho, precision, output) for output in OUTPUT_NAMES])
 
 
 # ------------------------------------------------------------------------------------------------------- the threshold

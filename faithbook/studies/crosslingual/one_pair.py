@@ -108,7 +108,9 @@ def _with(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
     return frame
 
 
-def drawn(english: pd.DataFrame, german: pd.DataFrame, links: Links, steps: pd.DataFrame, rho: float) -> Drawn:
+def carried_scores_figure(
+    english: pd.DataFrame, german: pd.DataFrame, links: Links, steps: pd.DataFrame, rho: float
+) -> Drawn:
     """Steps a to c: on the left the words of both texts, tinted by their scores, and the links between them; on the
     right two bars for each English word, its own score and the score carried over (`steps`)."""
     lines = max(len(english), len(german))
@@ -156,10 +158,10 @@ def _tinted(ax: plt.Axes, x: float, words: pd.DataFrame, *, side: str) -> None:
         ax.text(x, -i, word, ha=side, va="center", fontsize=9, bbox=box)
 
 
-def order_in_words(links: Sequence[tuple[int, int]]) -> str:
+def word_order_in_words(links: Sequence[tuple[int, int]]) -> str:
     """Whether two texts have the same order of words, by how many pairs of their links cross.
 
-    >>> order_in_words([(0, 1), (1, 0)])
+    >>> word_order_in_words([(0, 1), (1, 0)])
     'In the one below 1 pair of links crosses, so the two languages order its words differently.'
     """
     crossed = crossings(links)

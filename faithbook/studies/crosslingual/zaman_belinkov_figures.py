@@ -29,7 +29,9 @@ BY_CHANCE = 0.05
 """The share of pairs that would be separated if all were equal."""
 
 
-def read_and_explained(read: Mapping[str, Comparison], rhos: Mapping[str, Comparison], printed: pd.DataFrame) -> Drawn:
+def accuracy_and_rho_figure(
+    read: Mapping[str, Comparison], rhos: Mapping[str, Comparison], printed: pd.DataFrame
+) -> Drawn:
     """Table 2 as points: accuracy and rho of each language, the best read first, ours and the `printed` ones (accuracy,
     rho)."""
     order = sorted(rhos, key=lambda language: -read[language].ours.point)
@@ -164,7 +166,7 @@ def _defined(estimates: pd.Series, rows: Sequence[Row]) -> dict[Row, float]:
     return {row: value for row, value in values.items() if not math.isnan(value)}
 
 
-def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
+def changes_figure(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
     """What each choice changes of rho: one line per row, which begins with the number of its point, in the order of
     `points` (point, row, estimate, low, high)."""
     in_order = effects.set_index("point").loc[list(points)].reset_index()
@@ -173,7 +175,7 @@ def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
     return dot_plot(rows, "change of rho, other choice minus ours", layout=Layout(mark=0.0, width=7.5))
 
 
-def separated(counted: pd.DataFrame, few: int) -> Drawn:
+def separated_pairs_figure(counted: pd.DataFrame, few: int) -> Drawn:
     """Share of pairs of explanations that are separated against the number of texts, one line per metric (metric,
     texts, estimate, low, high); `few`: how many inputs the released code reads."""
     layout = Layout(series="metric", mark=BY_CHANCE, width=7.5)

@@ -35,11 +35,11 @@ from faithbook.studies.crosslingual.zaman_belinkov_tables import (
     WITHOUT_EITHER,
     Rows,
     defined,
-    deviation,
+    deviation_over_trainings,
     for_ours,
+    orders_as_one,
     over_trainings,
     printed_table,
-    together,
 )
 
 OF_RHO = ["setting", "model", "language", *KEYS]
@@ -162,7 +162,7 @@ def own_taus(by_language: Rows, languages: Languages) -> dict[str, float]:
 
 def without_repeat_in_words(rho: Rows) -> str:
     """The p of the order of Table 1 without guided backprop, whose row with L2 repeats saliency, in words."""
-    order = together([rho.order(output, rows=WITHOUT_EITHER) for output in OUTPUT_NAMES])
+    order = orders_as_one([rho.order(output, rows=WITHOUT_EITHER) for output in OUTPUT_NAMES])
     if order["p"] <= ALPHA:
         consequence = "So the order does not depend on the repeated row."
     else:
@@ -197,12 +197,12 @@ def spread_over(trainings: Scores, languages: Languages) -> CellOf:
         runs = [rows(row, cell["output"], seed=seed, **where) for seed in seeds]
         if len(runs) < 2 or min(run.ours.n for run in runs) == 0:
             return None
-        return deviation(runs, float(cell["value"]))
+        return deviation_over_trainings(runs, float(cell["value"]))
 
     return spread
 
 
-def spreads_in_words(spread: CellOf, printed: pd.DataFrame, trainings: int) -> str:
+def rho_spreads_in_words(spread: CellOf, printed: pd.DataFrame, trainings: int) -> str:
     """The median and the largest spread, ours and the printed ones; "" without two training runs."""
     of_cells = [spread(row) for row in printed.to_dict("records")]  # type: ignore[arg-type]
     pairs = [pair for pair in of_cells if pair is not None]
@@ -287,7 +287,7 @@ def above_random_links(means: Mapping[str, Comparison]) -> dict[str, Comparison]
     return {f"mean rho, {aligner} minus {text}": means[aligner] - means[text] for text in others}
 
 
-def on_substitutes(page: Page, measured: Scores, printed: pd.DataFrame) -> pd.DataFrame:
+def rho_on_substitutes(page: Page, measured: Scores, printed: pd.DataFrame) -> pd.DataFrame:
     """Mean rho of the thirteen on the data sets that are not the paper's, next to the values printed of XNLI; no row
     where there are none. Columns: dataset, row, output, estimate, low, high, n, published."""
     over = ["dataset", "language", *KEYS]
@@ -315,7 +315,7 @@ def _main_setting_of(units: pd.DataFrame, *, dataset: str, over: Sequence[str]) 
 
 
 def with_outputs_as_columns(substitutes: pd.DataFrame) -> pd.DataFrame:
-    """What `on_substitutes` found, one row per explanation and one column per output, the published value in
+    """What `rho_on_substitutes` found, one row per explanation and one column per output, the published value in
     brackets."""
     ours = [spoken(row, ".2f") for row in substitutes.itertuples()]
     theirs = [written(value, ".2f") for value in substitutes["published"]]

@@ -120,7 +120,7 @@ def differences(values: Array) -> Array:
     return values[:, left] - values[:, right]
 
 
-def separated(gaps: Array) -> float:
+def share_separated(gaps: Array) -> float:
     """The share of pairs of rows, `gaps` [M, pairs], whose mean difference has a 95 % interval (Student's t) without
     zero."""
     n = len(gaps)
@@ -129,14 +129,14 @@ def separated(gaps: Array) -> float:
 
 
 def separated_by_size(values: Array, *, sizes: int = 12, subsets: int = 100, seed: int = 0) -> pd.DataFrame:
-    """`separated` of the pairs of rows of `values` [M, R] with fewer and fewer texts: many subsets of each size.
+    """`share_separated` of the pairs of rows of `values` [M, R] with fewer and fewer texts: many subsets of each size.
 
     Columns: texts, estimate (the mean over subsets), low and high (95 % of them).
     """
     gaps, generator = differences(values), np.random.default_rng(seed)
     rows = []
     for size in np.unique(np.geomspace(min(3, len(gaps)), len(gaps), sizes).round().astype(int)):
-        shares = [separated(gaps[generator.choice(len(gaps), size, replace=False)]) for _ in range(subsets)]
+        shares = [share_separated(gaps[generator.choice(len(gaps), size, replace=False)]) for _ in range(subsets)]
         low, high = np.quantile(shares, [0.025, 0.975])
         rows.append({"texts": int(size), "estimate": float(np.mean(shares)), "low": low, "high": high})
     return pd.DataFrame(rows)

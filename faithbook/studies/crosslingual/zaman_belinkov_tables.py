@@ -114,7 +114,7 @@ def words(models: Iterable[str] = ()) -> dict[str, str]:
     return named
 
 
-def shown(**more: Iterable[str]) -> pd.DataFrame:
+def shown_rows(**more: Iterable[str]) -> pd.DataFrame:
     """The rows of our tables: the thirteen, the modified ones and the floors, for both outputs and each of `more`."""
     rows = pd.DataFrame([*THIRTEEN, *MODIFIED_ROWS, *FLOORS], columns=["method", "aggregation"])
     others = pd.DataFrame(product(*more.values()), columns=[*more])
@@ -165,11 +165,11 @@ def defined(units: pd.DataFrame, over: Sequence[str], *, further: bool = False) 
     return units[units["value"].notna() | (known == 0)]
 
 
-def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Comparison]:
+def means_of_columns(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Comparison]:
     """Means of columns of a table with one row per text (`input`): a function of the column. For what is counted on
     texts and kept beside the values of single inputs.
 
-    >>> float(means_of(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point)
+    >>> float(means_of_columns(pd.DataFrame({"input": ["a", "b"], "words": [3, 5]}), ["words"])("words").ours.point)
     4.0
     """
     long = table.melt("input", list(columns), "quantity", "value").dropna(subset=["value"])
@@ -177,7 +177,7 @@ def means_of(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[str], Com
     return lambda quantity: Comparison(cells.mean(quantity=quantity))
 
 
-def of_texts(page: Page) -> Scores:
+def measured_texts(page: Page) -> Scores:
     """Counts of words, pieces and links in the texts of study 3, on the data of its tables."""
     over = ["metric", "language"]
     return page.measure(
@@ -411,7 +411,7 @@ def over_trainings(units: pd.DataFrame) -> pd.DataFrame:
     return units[of_text == trainings]
 
 
-def deviation(trainings: Sequence[Comparison], published: float) -> Comparison:
+def deviation_over_trainings(trainings: Sequence[Comparison], published: float) -> Comparison:
     """The standard deviation over trainings of a quantity (of a sample: divided by their number less one), beside the
     printed one."""
     return combined(lambda values: values.std(axis=-1, ddof=1), trainings, published=published)
@@ -445,7 +445,7 @@ def leaders(values: Sequence[float]) -> str:
     return ", ".join(leading) or "none"
 
 
-def together(orders: Sequence[Ordered]) -> dict[str, float]:
+def orders_as_one(orders: Sequence[Ordered]) -> dict[str, float]:
     """Several orders of the same items taken as one: the mean of Kendall's tau-b with the published values (tau, low,
     high: 95 % interval over texts; n of the smallest set), the share of permutations of the items with a mean as high
     (p), and of how many permutations."""
@@ -464,7 +464,7 @@ def together(orders: Sequence[Ordered]) -> dict[str, float]:
     }
 
 
-def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
+def agreement_of_orders(first: Rows, second: Rows, output: str) -> dict[str, object]:
     """Which rows lead in two measures of the thirteen, published and ours, and tau-b between their two orders.
 
     The two are measured on different texts, so they are resampled independently.

@@ -68,7 +68,7 @@ def correlations_with_amount(score: Score) -> dict[str, Comparison]:
     return {metric: score(metric, "rho") for pair in SOFT.items() for metric in pair}
 
 
-def quoted(score: Score) -> dict[str, Comparison]:
+def correlations_to_quote(score: Score) -> dict[str, Comparison]:
     """The correlations at equal retention, by the name under which other pages quote them."""
     return {f"amount and {label(metric)}": score(metric, "rho") for metric in SOFT.values()}
 
@@ -129,13 +129,13 @@ def gains_of_attention(first_token: FirstToken) -> dict[str, Comparison]:
 
 
 # -------------------------------------------------------------------------------------------------------------- readers
-def amounts(score: Score) -> pd.DataFrame:
+def amounts_by_method(score: Score) -> pd.DataFrame:
     """The amount and the soft metrics of each method: method, metric, estimate with its ends, n."""
     cells = {(method, metric): score(metric, method) for method in METHODS for metric in ("amount", *SOFT_METRICS)}
     return listed(cells, ["method", "metric"])
 
 
-def amounts_in_words(table: pd.DataFrame) -> pd.DataFrame:
+def correlation_table(table: pd.DataFrame) -> pd.DataFrame:
     """The table for readers: a row for each method, a column for each metric."""
     cells = table.assign(cell=[spoken(row, ".2f") for row in table.itertuples()])
     wide = cells.pivot(index="method", columns="metric", values="cell")

@@ -17,7 +17,7 @@ from scipy.stats import mannwhitneyu
 from faithbook.show.labels import label, labels
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.stats.comparison import Comparison
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
@@ -208,7 +208,7 @@ def agreements(mean: MeanOf, datasets: Sequence[str]) -> dict[tuple[str, str, st
 def by_row(table: pd.DataFrame, rows: Sequence[str], column: str) -> pd.DataFrame:
     """A table of these for readers: the levels of one column side by side, each with its interval, and n last."""
     n = table.groupby([*rows], sort=False)["n"].min()
-    return in_words(table, rows, column, ".2f").assign(n=[f"{size:,}" for size in n])
+    return wide_with_intervals(table, rows, column, ".2f").assign(n=[f"{size:,}" for size in n])
 
 
 def judged_datasets(datasets: Sequence[str]) -> list[str]:

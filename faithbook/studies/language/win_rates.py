@@ -97,7 +97,7 @@ def win_rate_table(wins: Wins, lengths: Sequence[str]) -> pd.DataFrame:
     return listed(cells, ["method", "erasure", "length"])
 
 
-def in_words(rates: pd.DataFrame, lengths: Sequence[str]) -> pd.DataFrame:
+def rates_for_readers(rates: pd.DataFrame, lengths: Sequence[str]) -> pd.DataFrame:
     """The table for readers: a row for each length and method, a column for each erasure."""
     cells = rates.assign(cell=[spoken(row, ".2f") for row in rates.itertuples()])
     wide = cells.pivot(index=["length", "method"], columns="erasure", values="cell")
@@ -105,16 +105,17 @@ def in_words(rates: pd.DataFrame, lengths: Sequence[str]) -> pd.DataFrame:
     return wide.reindex(rows)[list(ERASURES)].reset_index().rename(columns=ERASURES)
 
 
-def sizes(rates: pd.DataFrame, lengths: Sequence[str]) -> str:
+def text_counts_in_words(rates: pd.DataFrame, lengths: Sequence[str]) -> str:
     """How many texts of each length were measured.
 
-    >>> sizes(pd.DataFrame({"length": ["short", "long", "long"], "n": [300, 100, 98]}), ["short", "long"])
+    >>> rates = pd.DataFrame({"length": ["short", "long", "long"], "n": [300, 100, 98]})
+    >>> text_counts_in_words(rates, ["short", "long"])
     '300 short and 98 long'
     """
     return " and ".join(f"{rates[rates['length'] == length]['n'].min()} {length}" for length in lengths)
 
 
-def drawn(rates: pd.DataFrame, lengths: Sequence[str]) -> Drawn:
+def win_rate_figure(rates: pd.DataFrame, lengths: Sequence[str]) -> Drawn:
     """Win rates as dots with intervals: a panel for each length, a line for each method, a colour for each erasure."""
     fig, axes = figures.panels(len(lengths), 2, height=4.2, sharey=True, sharex=True)
     order = (*METHODS, RANDOM)

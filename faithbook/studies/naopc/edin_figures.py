@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from faithbook.show.figures import OURS, PALETTE
 from faithbook.show.labels import label, labels, short
-from faithbook.show.plots import Drawn, Layout, compared, dot_plot, line_plot
+from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, rows_of_pairs
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.naopc.edin_bounds import DATASETS, dataset_name
 from faithbook.studies.naopc.edin_released import LONG, MODELS, SETS, SHORT
@@ -35,7 +35,7 @@ def short_name(method: str) -> str:
     return short(method).replace("_", " ")
 
 
-def lengths(words: pd.DataFrame) -> Drawn:
+def length_histograms(words: pd.DataFrame) -> Drawn:
     """Histograms of the words of long texts (dataset, words)."""
     fig, axes = plt.subplots(1, 3, figsize=(9, 2.8))
     clauses = []
@@ -76,15 +76,15 @@ def limits(both: pd.DataFrame) -> Drawn:
     return fig, f"{alt}{'; '.join(clauses)}."
 
 
-def methods(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
+def methods_figure(panels: Mapping[str, Mapping[str, Comparison]]) -> Drawn:
     """Means by method, ours and those of the files: one panel per kind of score."""
-    tidy = pd.concat([compared(means, kind=kind) for kind, means in panels.items()])
+    tidy = pd.concat([rows_of_pairs(means, kind=kind) for kind, means in panels.items()])
     names = labels() | {"published": "in the files"}
     layout = Layout(panel="kind", series="series", names=names)
     return dot_plot(tidy, "mean NAOPC, short texts", layout=layout)
 
 
-def search_costs(cost: pd.DataFrame) -> Drawn:
+def search_cost_figure(cost: pd.DataFrame) -> Drawn:
     """Mean error of both bounds against rows (search, rows, upper_error, lower_error)."""
     errors = {"upper_error": "upper bound", "lower_error": "lower bound"}
     tidy = cost.melt(["search", "rows"], list(errors), "bound", "estimate")
@@ -167,7 +167,7 @@ def _boxes(ax: Any, part: pd.DataFrame, bound: str, widths: Sequence[int], *, co
         box.set_facecolor(colour)
 
 
-def before_after(means: pd.DataFrame) -> Drawn:
+def before_after_maps(means: pd.DataFrame) -> Drawn:
     """Heat maps of mean scores by method and model before and after normalising (`edin_tables.explanations`)."""
     panels = {
         "aopc_comprehensiveness": "AOPC, comprehensiveness",

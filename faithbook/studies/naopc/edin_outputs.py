@@ -22,7 +22,7 @@ import pandas as pd
 from faithbook.judge.decide import SameNumber
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed as listed_quantities
-from faithbook.show.tables import in_words, pipe_table, rounded
+from faithbook.show.tables import pipe_table, rounded, wide_with_intervals
 from faithbook.stats.agreement import tau_b
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.naopc import edin_tables
@@ -297,7 +297,7 @@ def right_by_beam(too_high: pd.DataFrame) -> int:
     return int((too_high.upper_beam - too_high.upper_ours).abs().lt(_SAME).sum())
 
 
-def listed(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def compared_as_file(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """A compared table as its file has it: these columns, the number of the files and ours, whether they match, the
     cause where they do not, and what ours rests on."""
     chosen = table[[*names, "value", "ours", "n", "match", "cause", "own"]].rename(columns={"value": "files"})
@@ -357,7 +357,7 @@ def agreement_in_words(table: pd.DataFrame, *, within: float | None = None) -> s
     """How many numbers of a compared table are the same as in the files, and why the others differ; `within`: a
     tolerance instead of half the last printed digit."""
     known = table[table["ours"].notna()]
-    off = edin_tables.differences(table, within=within)
+    off = edin_tables.differences_by_cause(table, within=within)
     same = len(known) - off["numbers"].sum()
     released = int((~known["own"]).sum())
     text = f"{same:,} of {len(known):,} numbers are the same in the files and ours"
@@ -464,7 +464,7 @@ def possible_and_reached(mean: Mean, methods: Sequence[str], models: Sequence[st
     return listed_quantities(cells, ["series", "row", "method"])
 
 
-def random_by_model(mean: Mean, models: Sequence[str]) -> pd.DataFrame:
+def random_scores_by_model(mean: Mean, models: Sequence[str]) -> pd.DataFrame:
     """AOPC and NAOPC (comprehensiveness) of random attributions on short texts: dataset, model, score, estimate with
     its ends, n."""
     cells: dict[tuple[str, ...], Comparison] = {}
@@ -475,15 +475,17 @@ def random_by_model(mean: Mean, models: Sequence[str]) -> pd.DataFrame:
 
 
 def random_shown(by_model: pd.DataFrame) -> pd.DataFrame:
-    """The table of `random_by_model` for readers: a column for AOPC and one for NAOPC."""
+    """The table of `random_scores_by_model` for readers: a column for AOPC and one for NAOPC."""
     n = by_model.groupby(["dataset", "model"], sort=False)["n"].min()
-    shown = in_words(by_model.assign(score=by_model["score"].str.upper()), ["dataset", "model"], "score", ".2f")
+    shown = wide_with_intervals(
+        by_model.assign(score=by_model["score"].str.upper()), ["dataset", "model"], "score", ".2f"
+    )
     return shown.assign(n=n.to_numpy())
 
 
-def random_in_words(by_model: pd.DataFrame, means: pd.DataFrame) -> str:
-    """From what to what the NAOPC of random attributions goes by model, on short texts (`random_by_model`) and on long
-    ones (a table of scores)."""
+def random_range_in_words(by_model: pd.DataFrame, means: pd.DataFrame) -> str:
+    """From what to what the NAOPC of random attributions goes by model, on short texts (`random_scores_by_model`) and
+    on long ones (a table of scores)."""
     short = by_model[by_model["score"] == "naopc"]["estimate"]
     is_random = (means["method"] == "random") & (means["metric"] == "naopc_comprehensiveness")
     long = means[is_random & (means["length"] == "long")]["ours"]
@@ -572,7 +574,7 @@ def too_high_shown(too_high: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def nearest_methods(means: pd.DataFrame) -> pd.DataFrame:
+def nearest_methods_table(means: pd.DataFrame) -> pd.DataFrame:
     """The methods whose mean AOPC are nearest to each other (`edin_tables.nearest_methods`), with names for people."""
     table = edin_tables.nearest_methods(means)
     return table.assign(one=table["one"].map(label), other=table["other"].map(label))

@@ -21,7 +21,7 @@ from faithbook.judge import published
 from faithbook.judge.scores import Scores
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of, spoken
-from faithbook.show.tables import in_words, rounded
+from faithbook.show.tables import rounded, wide_with_intervals
 from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.naopc import edin_bounds, edin_claims
@@ -239,7 +239,7 @@ def rankings_in_words(agreements: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def orders_in_words(models: OwnModels) -> str:
+def removal_orders_in_words(models: OwnModels) -> str:
     """Kendall's tau of the rankings of models on short texts by order of removal, ours and the released one."""
     released = released_agreements()["short", "models"]
     taus = {kind: mean_agreement(models, "short", "models", [kind]) for kind in ORDERS}
@@ -553,7 +553,7 @@ def long_texts_in_words(certificates: pd.DataFrame, bounds: pd.DataFrame) -> str
     )
 
 
-def wide(table: pd.DataFrame, rows: Sequence[str], column: str) -> pd.DataFrame:
+def quantity_table(table: pd.DataFrame, rows: Sequence[str], column: str) -> pd.DataFrame:
     """A long table of quantities for readers, each with its interval in a cell."""
-    words = in_words(table.replace({"dataset": edin_bounds.DATASETS}), rows, column, ".2f")
+    words = wide_with_intervals(table.replace({"dataset": edin_bounds.DATASETS}), rows, column, ".2f")
     return words.rename(columns={"length": "texts", "classifier": "model"})

@@ -45,7 +45,7 @@ def beside_released(frame: pd.DataFrame) -> pd.DataFrame:
     return ours.merge(theirs, on=CELL, suffixes=("", "_theirs"), validate="one_to_one")
 
 
-def agreement(both: pd.DataFrame) -> pd.DataFrame:
+def agreement_of_runs(both: pd.DataFrame) -> pd.DataFrame:
     """By data set, length and model: how near two runs of one model on the same texts are to each other."""
     both = both.copy()
     for name in ("p_full", "lower", "upper"):

@@ -85,7 +85,7 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, SameNumber]:
     return by_name
 
 
-def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:
+def differences_by_cause(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:
     """Of how many rows of a compared table ours is another number, and how far at most, by cause; `within`: the
     tolerance of a rule that has another than half of the last printed digit."""
     known = table[table["ours"].notna()]
@@ -552,6 +552,6 @@ def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     return cells.merge(full, on=CELL, how="left", validate="many_to_one")
 
 
-def lengths(length: str = "long") -> pd.DataFrame:
+def words_of_texts(length: str = "long") -> pd.DataFrame:
     """Words of each released text, as blanks separate them: dataset, id, words."""
     return read_packed("texts").query("length == @length")[["dataset", "id", "words"]].reset_index(drop=True)

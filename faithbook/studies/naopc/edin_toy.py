@@ -131,7 +131,7 @@ def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> No
             raise DataError(f"{what} of {name} ({key}): {first} and {other}, expected the same: run it again")
 
 
-def compared(by_name: Mapping[str, Small]) -> pd.DataFrame:
+def bounds_in_three_ways(by_name: Mapping[str, Small]) -> pd.DataFrame:
     """The bounds of every function with a formula: by formula, by search, and over all orders.
 
     Raises DataError where two of the three differ, or where the mean NAOPC of all orders is not `CHANCE`.
@@ -208,7 +208,7 @@ def curves(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> 
     return line_plot(frame, "words removed", "output of the model", x="removed", layout=Layout(panel="model"))
 
 
-def spans(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
+def span_figure(by_name: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
     """The worst and the best AOPC and NAOPC of each function, with an order and its reverse."""
     rows = []
     for name in names:

@@ -95,7 +95,7 @@ def random_by_setting(units: pd.DataFrame) -> pd.DataFrame:
     return by_setting(units[units["method"] == CHANCE])
 
 
-def of_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+def saco_in_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """What takes SaCo in these settings and in the main one; by ranks, of maps that have one without."""
 
     def taken(units: pd.DataFrame) -> pd.DataFrame:
@@ -471,7 +471,7 @@ def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
     return {"saco_c01": differently(pairs), "saco_c02": more_among_four(pairs), "saco_c05": random_is_zero(at)}
 
 
-def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Claim]:
+def claims_by_id(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Claim]:
     """The parts of every claim about images, by id: `at` of SaCo, `mean` of all metrics turned (metric, method),
     `ahead` how often random scores do better, minus one half (metric, method), `pairs` the metrics' rank
     correlations."""

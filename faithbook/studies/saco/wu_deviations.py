@@ -19,7 +19,7 @@ import pandas as pd
 from faithbook.show.labels import label
 from faithbook.show.numbers import ENDS, ends_of, listed, spoken
 from faithbook.show.tables import in_names
-from faithbook.show.tables import in_words as in_cells
+from faithbook.show.tables import wide_with_intervals as in_cells
 from faithbook.stats import comparison
 from faithbook.stats.agreement import tau_of
 from faithbook.stats.comparison import Comparison
@@ -69,7 +69,7 @@ def base_of(measured: Collection[str]) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------------------- effects
-def changes(value: Value, setting: str, base: str, metric: str) -> dict[str, Comparison]:
+def change_by_method(value: Value, setting: str, base: str, metric: str) -> dict[str, Comparison]:
     """Other choice minus base, of every method and of random scores."""
     return {method: value(setting, metric, method) - value(base, metric, method) for method in (*METHODS, CHANCE)}
 
@@ -79,13 +79,13 @@ def _metrics_of(setting: str) -> list[str]:
     return ["saco"] if "groups" in setting else list(SIGN)
 
 
-def effects(value: Value, base_of_setting: Mapping[str, str]) -> pd.DataFrame:
+def effects_of_settings(value: Value, base_of_setting: Mapping[str, str]) -> pd.DataFrame:
     """What each choice changes of each metric: the mean change over the ten methods, and Kendall's tau between the
     methods' ranking under it and under its base."""
     rows = []
     for setting, base in base_of_setting.items():
         for metric in _metrics_of(setting):
-            of_each_method = changes(value, setting, base, metric)
+            of_each_method = change_by_method(value, setting, base, metric)
             mean_change = comparison.mean([of_each_method[method] for method in METHODS]).ours
             after = [value(setting, metric, method).ours for method in METHODS]
             before = [value(base, metric, method).ours for method in METHODS]
@@ -100,19 +100,19 @@ def effects_by_method(value: Value, base_of_setting: Mapping[str, str]) -> pd.Da
     rows = []
     for setting, base in base_of_setting.items():
         for metric in _metrics_of(setting):
-            for method, change in changes(value, setting, base, metric).items():
+            for method, change in change_by_method(value, setting, base, metric).items():
                 labels = {"setting": setting, "metric": metric, "method": method, "n": change.ours.n}
                 rows.append(labels | ends_of(change))
     return pd.DataFrame(rows)
 
 
-def of_settings(found: pd.DataFrame, *settings: str) -> pd.DataFrame:
+def effects_of_some(found: pd.DataFrame, *settings: str) -> pd.DataFrame:
     """The effects of some choices, by their names for people."""
     chosen = found[found["setting"].isin(settings)]
     return chosen.assign(setting=chosen["setting"].map(NAMES))
 
 
-def in_words(found: pd.DataFrame) -> pd.DataFrame:
+def settings_table(found: pd.DataFrame) -> pd.DataFrame:
     """`of_settings` as it is shown: the value in the main setting, the change, and tau."""
     names = {"setting": "other choice", "main": "main setting", "estimate": "change"}
     ends = {name: f"change {name}" for name in ("low", "high")}
@@ -293,7 +293,7 @@ def tried_on(frame: pd.DataFrame) -> str:
     return ", ".join(f"{label(name)}: {images[name]} images, {models[name]} model" for name in images.index)
 
 
-def other_differences(settings: Any, images: str) -> pd.DataFrame:
+def other_choices_for_images(settings: Any, images: str) -> pd.DataFrame:
     """Choices of ours that the points do not name, with the place that measures them; `settings`: those of the full
     run, `images`: on which settings were tried (`tried_on`)."""
     grouped = {name: settings.at({"dataset": name})["grouped_pictures"] for name in ("cifar10", "cifar100")}

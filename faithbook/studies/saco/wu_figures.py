@@ -16,9 +16,9 @@ from faithbook.judge import analysis_plan
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
 from faithbook.show.labels import label, short
-from faithbook.show.numbers import ENDS, beside, ends_of, listed, printed, spoken, written
+from faithbook.show.numbers import ENDS, beside, ends_of, listed, published_ends, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
-from faithbook.show.tables import in_names, in_words
+from faithbook.show.tables import in_names, wide_with_intervals
 from faithbook.stats import comparison
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.estimate import Interval95
@@ -103,10 +103,10 @@ def by_orientation(correlations: Correlated) -> pd.DataFrame:
 
 def orientations_in_words(orientations: pd.DataFrame) -> pd.DataFrame:
     """`by_orientation` as a table of text, one column per correlation."""
-    return in_words(orientations, ["sign-flipped"], "correlation", ".2f")
+    return wide_with_intervals(orientations, ["sign-flipped"], "correlation", ".2f")
 
 
-def case_in_words(case: Case) -> str:
+def photograph_in_words(case: Case) -> str:
     """SaCo of each explanation of the photograph, and how little it orders there."""
     values = ", ".join(f"{label(name)} {written(value, '.2f')}" for name, value in case.saco.items())
     most = case.groups["alone"].abs().max()
@@ -117,7 +117,7 @@ def case_in_words(case: Case) -> str:
     )
 
 
-def order_in_words(share: Comparison, ahead_of_aopc: Comparison) -> str:
+def papers_order_in_words(share: Comparison, ahead_of_aopc: Comparison) -> str:
     """On which share of images SaCo, and AOPC, has the paper's order of three explanations (`ahead_of_aopc`: the share
     under SaCo minus that under AOPC)."""
     saco, aopc = (_percent(part.ours.interval()) for part in (share, share - ahead_of_aopc))
@@ -158,7 +158,7 @@ def least_certain_lead(rows: pd.DataFrame) -> str:
     )
 
 
-def losses_in_words(quantity: Callable[[str], Comparison]) -> str:
+def cumulative_losses_in_words(quantity: Callable[[str], Comparison]) -> str:
     """What is measured of cumulative erasure under the three explanations of Figure 3, which no rule judges."""
     means = ", ".join(f"{label(name)} {spoken(quantity(name), '.2f')}" for name in (TA, RAW, CHANCE))
     share = quantity(ALL_STEEP)
@@ -181,7 +181,7 @@ def agreement_of_random(correlations: Correlated) -> str:
     )
 
 
-def bars_in_words(bar_table: pd.DataFrame) -> pd.DataFrame:
+def correlations_in_words(bar_table: pd.DataFrame) -> pd.DataFrame:
     """Figure 2 as a table (`wu.bar_table`) that says whose correlation it has."""
     columns = {name: f"Spearman's correlation {name}".removesuffix(" estimate") for name in ENDS}
     return in_names(bar_table.rename(columns=columns), 2)
@@ -189,7 +189,7 @@ def bars_in_words(bar_table: pd.DataFrame) -> pd.DataFrame:
 
 def means_in_words(means: pd.DataFrame) -> pd.DataFrame:
     """Figure 4 as a table of text (`wu.every_mean`), one column per metric, with n."""
-    wide = in_words(means, ["dataset", "method"], "metric", ".2f").rename(columns=label)
+    wide = wide_with_intervals(means, ["dataset", "method"], "metric", ".2f").rename(columns=label)
     fewest = means.groupby(["dataset", "method"], sort=False)["n"].min()
     return wide.assign(n=[f"{n:,}" for n in fewest])
 
@@ -297,7 +297,7 @@ def two_manners(picture: Picture) -> Drawn:
     )
 
 
-def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> Drawn:
+def correlations_figure(bars: pd.DataFrame, band: tuple[float, float], others: float) -> Drawn:
     """Figure 2: SaCo's correlation with each existing metric (bar, estimate, low, high), beside the published band, and
     last the mean among those, beside the published mean."""
     names = list(bars["bar"])
@@ -308,7 +308,7 @@ def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> 
     return fig, f"{alt} Published for SaCo with each: {band[0]:.2f} to {band[1]:.2f}."
 
 
-def case_study(picture: Picture) -> Drawn:
+def case_study_figure(picture: Picture) -> Drawn:
     """Figure 3: maps, and below each the salience of its groups and what is lost without them."""
     case = [name for name in (TA, RAW, CHANCE) if name in picture.maps]
     fig, axes = plt.subplots(2, len(case), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
@@ -442,13 +442,13 @@ def _draw_radar(ax: Any, places: pd.DataFrame, dataset: str, methods: Sequence[s
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, ncols=2, frameon=False)
 
 
-def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
+def groups_figure(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
     """Table 2 as images: SaCo of each method with 5, 10 and 20 groups, published and ours."""
     rows = []
     for method, of_method in pairs.items():
         for k, pair in zip(KS, of_method, strict=True):
             cell = {"method": method, "groups": k}
-            rows.append({**cell, "series": "published", **printed(pair)})
+            rows.append({**cell, "series": "published", **published_ends(pair)})
             rows.append({**cell, "series": "ours", **ends_of(pair)})
     names = {method: short(method) for method in pairs}
     layout = Layout(panel="method", series="series", columns=5, names=names, mark=0.0, width=9.5)
@@ -459,7 +459,7 @@ def by_groups(pairs: Mapping[str, Sequence[Comparison]]) -> Drawn:
     return fig, alt
 
 
-def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
+def settings_figure(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
     """What each setting (of `names`, with its words) changes in SaCo: its level over ten methods, with single methods
     as ticks (`alone`: setting, estimate), and the tau of the methods' ranking (setting, and estimate and tau with their
     ends; a row a setting, in order)."""

@@ -85,14 +85,14 @@ def columns_of(name: str) -> tuple[str, str, str]:
     return name, f"{name}, low", f"{name}, high"
 
 
-def printed_means(table2: pd.DataFrame) -> dict[str, float]:
+def printed_by_method(table2: pd.DataFrame) -> dict[str, float]:
     """The published SaCo of each method with ten groups, NaN for random scores."""
     with_ten = table2[table2["k"] == MID]
     by_method = with_ten.groupby("method")["value"].mean()
     return {method: float(by_method.get(method, math.nan)) for method in (*METHODS, CHANCE)}
 
 
-def orders(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
+def taus_by_kind(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
     """By kind Kendall's tau between our order of the ten methods and the printed one."""
     values = [printed[method] for method in METHODS]
     return {kind: tau_of([at(method).ours for method in METHODS], values) for kind, at in kinds.saco.items()}
@@ -100,7 +100,7 @@ def orders(kinds: Kinds, printed: Mapping[str, float]) -> dict[str, Estimate]:
 
 def in_short(kinds: Kinds, printed: Mapping[str, float]) -> str:
     """The result of the page: mean SaCo and agreement with the printed order, by kind."""
-    tau = orders(kinds, printed)
+    tau = taus_by_kind(kinds, printed)
     of_kinds = []
     for kind, at in kinds.saco.items():
         of_kinds.append(f"{spoken(at(METHODS), '.2f')} and {spoken(tau[kind], '.2f')} on {kind} (n = {tau[kind].n})")
@@ -123,10 +123,10 @@ def _excludes_zero(difference: Comparison) -> bool:
     return ends.low > 0 or ends.high < 0
 
 
-def orders_in_words(kinds: Kinds, printed: Mapping[str, float]) -> str:
+def taus_by_kind_in_words(kinds: Kinds, printed: Mapping[str, float]) -> str:
     """Kendall's tau by kind, in a sentence."""
     taus = []
-    for kind, tau in orders(kinds, printed).items():
+    for kind, tau in taus_by_kind(kinds, printed).items():
         taus.append(f"{kind} {spoken(tau, '.2f')} (n = {tau.n} in the smallest set)")
     return f"Kendall's tau with the printed order: {'; '.join(taus)}."
 
@@ -146,7 +146,7 @@ def beside_printed(kinds: Kinds, printed: Mapping[str, float]) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------------------------- claims
-def agreement(kinds: Kinds, every: Scores) -> dict[str, wu.Correlated]:
+def correlations_by_kind(kinds: Kinds, every: Scores) -> dict[str, wu.Correlated]:
     """By kind the rank correlations of the metrics over images (`every` metric turned)."""
     return {kind: every.each(wu.agreement(*METHODS, datasets=datasets)) for kind, datasets in kinds.datasets.items()}
 
@@ -155,10 +155,10 @@ def claims_by_kind(
     kinds: Kinds, every: Scores, ahead: Scores, pairs: Mapping[str, wu.Correlated]
 ) -> dict[str, dict[tuple[str, ...], wu.Claim]]:
     """The parts of every claim, by id and kind: `every` metric turned, `ahead` how often random scores do better,
-    `pairs` the metrics' rank correlations (`agreement`)."""
+    `pairs` the metrics' rank correlations (`correlations_by_kind`)."""
     by_id: dict[str, dict[tuple[str, ...], wu.Claim]] = {}
     for kind, datasets in kinds.datasets.items():
-        parts = wu.claims(
+        parts = wu.claims_by_id(
             kinds.saco[kind],
             mean=every.quantity("metric", "method", dataset=datasets),
             ahead=ahead.quantity("metric", "method", ties="half", dataset=datasets),
@@ -169,7 +169,7 @@ def claims_by_kind(
     return dict(sorted(by_id.items()))
 
 
-def variants(curves: Mapping[str, Curve], worded: Callable[[str], str]) -> pd.DataFrame:
+def variants_of_claims(curves: Mapping[str, Curve], worded: Callable[[str], str]) -> pd.DataFrame:
     """All analysis variants of some curves, with the claims that they are of; `worded`: how the page shows a
     decision."""
     claim_of = published.column("claim")
@@ -179,7 +179,7 @@ def variants(curves: Mapping[str, Curve], worded: Callable[[str], str]) -> pd.Da
 
 
 def differing(judged: pd.DataFrame) -> tuple[int, list[str]]:
-    """Of how many claims there is a decision (`variants`), and those whose decision differs between kinds."""
+    """Of how many claims there is a decision (`variants_of_claims`), and those whose decision differs between kinds."""
     decisions = judged.pivot_table(index="claim", columns="images", values="decision", aggfunc="first")
     return len(decisions), list(decisions[decisions.nunique(axis=1) > 1].index)
 
@@ -203,14 +203,14 @@ def of_network(value: Callable[[str, str], Comparison], methods: Sequence[str]) 
 
 
 def bars_by_kind(pairs: Mapping[str, wu.Correlated]) -> pd.DataFrame:
-    """Figure 2 on each kind (`agreement`)."""
+    """Figure 2 on each kind (`correlations_by_kind`)."""
     tables = [wu.bar_table(of_kind).assign(images=kind) for kind, of_kind in pairs.items()]
     bars = pd.concat(tables, ignore_index=True)
     return bars[["bar", "images", "published", "estimate", "low", "high", "Kendall's tau", "n"]]
 
 
 # ------------------------------------------------------------------------------------------------- what could be behind
-of_changed_settings = wu.of_settings(CHANGED)
+of_changed_settings = wu.saco_in_settings(CHANGED)
 
 
 def changes_by_family(kinds: Kinds, tried: Scores) -> pd.DataFrame:
@@ -250,7 +250,7 @@ def clear_changes(changes: pd.DataFrame) -> str:
     return f"*Clearly* means: the 95 % interval does not include zero. {' '.join(sentences)}"
 
 
-def by_model(kinds: Kinds) -> pd.DataFrame:
+def saco_by_model(kinds: Kinds) -> pd.DataFrame:
     """SaCo of each method by kind and model, mean over the model's data sets."""
     everything = kinds.measured.frame
     rows = []

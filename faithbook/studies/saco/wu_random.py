@@ -17,7 +17,7 @@ from faithbook.show.figures import OURS
 from faithbook.show.labels import label
 from faithbook.show.numbers import ends_of, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.stats import needed
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import CHANCE, METHODS, MID, PICTURE, SIGN, beside_random, by_groups
@@ -50,7 +50,7 @@ def images_needed(at: Quantity, metric: str, method: str, *, against: str = AGAI
 def effect_of(at: Quantity, metric: str, method: str, *, against: str = AGAINST_MAP) -> Comparison:
     """The mean difference over its standard deviation."""
     mean, square = ("gap", "square") if against == AGAINST_MAP else ("value", "value_square")
-    return needed.effect(at(mean, metric, method), at(square, metric, method))
+    return needed.effect_size(at(mean, metric, method), at(square, metric, method))
 
 
 def in_short(at: Quantity, methods: Sequence[str]) -> str:
@@ -137,7 +137,7 @@ def needed_by_method(at: Quantity, methods: Sequence[str]) -> pd.DataFrame:
 def needed_in_words(images: pd.DataFrame) -> pd.DataFrame:
     """`needed_by_method` as a table of text, one column per metric, SaCo against zero last."""
     column = images["metric"].map(label) + images["against"].map({AGAINST_ZERO: " against zero", AGAINST_MAP: ""})
-    wide = in_words(images.assign(metric=column), ["method"], "metric", ",.0f")
+    wide = wide_with_intervals(images.assign(metric=column), ["method"], "metric", ",.0f")
     return wide.replace({r"inf \[inf, inf\]": "∞", "inf": "∞"}, regex=True)
 
 
@@ -173,7 +173,7 @@ def nudged(alike: Callable[..., Comparison], moved: Callable[..., Comparison], m
     return pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
 
 
-def printed_means() -> dict[str, float]:
+def printed_with_ten_groups() -> dict[str, float]:
     """The published SaCo of each method with ten groups."""
     rows = published.table("saco_table2").astype({"k": int})
     rows = rows[rows["k"] == MID]

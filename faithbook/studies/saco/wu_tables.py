@@ -19,7 +19,7 @@ from faithbook.judge import published
 from faithbook.judge.decide import Ordered, SameNumber
 from faithbook.show.labels import label, short
 from faithbook.show.numbers import beside, listed, written
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.saco.wu import (
     ALL,
@@ -113,7 +113,7 @@ def by_dataset(of_cell: Callable[..., Comparison], datasets: Iterable[str]) -> p
 
 def with_ten_groups(cells: pd.DataFrame) -> pd.DataFrame:
     """`by_dataset` with ten groups as a table of text, one column per data set."""
-    return in_words(cells[cells["k"] == MID], ["method"], "dataset", ".2f").rename(columns=label)
+    return wide_with_intervals(cells[cells["k"] == MID], ["method"], "dataset", ".2f").rename(columns=label)
 
 
 def images_of(cells: pd.DataFrame) -> str:
@@ -228,7 +228,7 @@ def recomputed_in_words(text: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def agreement_in_words(text: pd.DataFrame) -> str:
+def numbers_of_text_in_words(text: pd.DataFrame) -> str:
     """How many numbers of the text (`text_again`) were worked out, and how many are facts of the set-up."""
     counted = text[text["agrees"] != "–"]
     settings = counted["how"].isin(AS_SET).sum()

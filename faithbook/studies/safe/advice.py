@@ -23,17 +23,17 @@ SCORE_OF = {
 """The name that the comparison of models has for a metric's score."""
 
 
-def case_in_words(erasure: str, reasons: str, price: float) -> str:
+def case_of_choice_in_words(erasure: str, reasons: str, price: float) -> str:
     """A case of the choice as sentences name it.
 
-    >>> case_in_words("unknown", "any", 12), case_in_words("known", "any", 10000)
+    >>> case_of_choice_in_words("unknown", "any", 12), case_of_choice_in_words("known", "any", 10000)
     ('unknown, any, 12 calls', 'known, any, any price')
     """
     limit = "any price" if price >= max(design.declared_plan()["choice"]["prices"]) else f"{price:.0f} calls"
     return f"{erasure}, {reasons}, {limit}"
 
 
-def decisions(
+def what_to_use(
     needs: pd.DataFrame, chosen: pd.DataFrame, lowest: pd.DataFrame, comparable: pd.DataFrame
 ) -> pd.DataFrame:
     """What to use for which need, with what it rests on; a need whose metric is no longer chosen says so.
@@ -43,7 +43,7 @@ def decisions(
     - `comparable`: metric, answer: whether a score may be compared, for each family of models and explainer.
     """
     cases = {
-        case_in_words(str(row["erasure"]), str(row["reasons"]), float(row["price"])): row
+        case_of_choice_in_words(str(row["erasure"]), str(row["reasons"]), float(row["price"])): row
         for row in chosen.to_dict("records")
     }
     of_metric = lowest.set_index("metric")

@@ -41,7 +41,7 @@ def spreads_of(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def comparable(spreads: pd.DataFrame) -> tuple[list[str], list[str]]:
+def comparable_scores(spreads: pd.DataFrame) -> tuple[list[str], list[str]]:
     """The scores that may be compared in every case, and those that may not in some."""
     decided = spreads.pivot(index="metric", columns=["family", "method"], values="answer").loc[list(SCORES)]
     clean = [name for name in SCORES if (decided.loc[name] == "yes").all()]
@@ -49,7 +49,7 @@ def comparable(spreads: pd.DataFrame) -> tuple[list[str], list[str]]:
     return clean, broken
 
 
-def spreads_in_words(spreads: pd.DataFrame) -> pd.DataFrame:
+def spreads_for_readers(spreads: pd.DataFrame) -> pd.DataFrame:
     """One row per family and score, one column per explainer, each with its interval and answer."""
     rows = []
     for (family, score), part in spreads.groupby(["family", "metric"], sort=False):
@@ -67,7 +67,7 @@ def dots_by_family(spreads: pd.DataFrame) -> Drawn:
     return dot_plot(drawn[["panel", "method", "row", "estimate", "low", "high"]], "apart", layout=layout)
 
 
-def random_in_words(apart: pd.DataFrame) -> pd.DataFrame:
+def random_table(apart: pd.DataFrame) -> pd.DataFrame:
     """Random explanations on the released models: lowest and highest mean, and how far these are apart."""
     ends = zip(apart.apart, apart.low, apart.high, strict=True)
     return pd.DataFrame(
@@ -82,7 +82,7 @@ def random_in_words(apart: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def ranges_of(values: pd.DataFrame) -> pd.DataFrame:
+def lowest_and_highest(values: pd.DataFrame) -> pd.DataFrame:
     """The lowest and the highest mean over the released models, by texts, attribution and score."""
     means = values.groupby(["dataset", "method", "metric", "model"], observed=True).value.mean().unstack("model")
     return pd.DataFrame({"lowest": means.min(axis=1), "highest": means.max(axis=1)}).reset_index()
@@ -94,12 +94,12 @@ def quotable(apart: pd.DataFrame) -> pd.DataFrame:
     for row in apart.to_dict("records"):
         numbers[f"{row['dataset']}, {row['metric']}: lowest"] = row["lowest"]
         numbers[f"{row['dataset']}, {row['metric']}: highest"] = row["highest"]
-    return sentences.values("safe_models", numbers)
+    return sentences.quotable_rows("safe_models", numbers)
 
 
 def in_short(spreads: pd.DataFrame, apart: pd.DataFrame) -> str:
     """The result of the page: which scores may be compared, and what random explanations get on the released models."""
-    clean, broken = comparable(spreads)
+    clean, broken = comparable_scores(spreads)
     sst = apart[apart.dataset == "sst2"].set_index("metric")
     lowest, highest = (ends.map(lambda mean: rounded(mean, 2)) for ends in (sst.lowest, sst.highest))
     by_range = "srg over the range"

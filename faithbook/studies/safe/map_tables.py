@@ -12,7 +12,7 @@ import pandas as pd
 from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import choice, design, show
-from faithbook.studies.safe.advice import case_in_words
+from faithbook.studies.safe.advice import case_of_choice_in_words
 from faithbook.studies.safe.choice import ADVERSARIAL, ANY, CHOOSE, KNOWN, REPORT, SINGLE, UNKNOWN, Means, Safety
 from faithbook.studies.safe.show import with_ends
 from faithbook.text import joined
@@ -80,7 +80,7 @@ def left_out_in_words(without: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def with_prices(summary: pd.DataFrame, prices: Mapping[str, float]) -> pd.DataFrame:
+def outcomes_with_prices(summary: pd.DataFrame, prices: Mapping[str, float]) -> pd.DataFrame:
     """What `over_errors` found, each outcome with its interval in one column, and what each metric costs."""
     table: dict[str, Any] = {
         "metric": [label(metric) for metric in summary.metric],
@@ -130,13 +130,13 @@ def quotable_safety(
     quotes.append({"part": "conditions", "ours": conditions})
     quotes.append({"part": "metrics", "ours": len(after.metrics)})
     for row in chosen.to_dict("records"):
-        part = f"{case_in_words(row['erasure'], row['reasons'], row['price'])}: {label(row['metric'])}"
+        part = f"{case_of_choice_in_words(row['erasure'], row['reasons'], row['price'])}: {label(row['metric'])}"
         quotes.append({"part": part, "ours": row["reported"], "low": row["low"], "high": row["high"]})
     frame = pd.DataFrame(quotes).assign(claim="safe", published=np.nan, n=conditions)
     return frame[["claim", "part", "published", "ours", "low", "high", "n"]]
 
 
-def by_group(wide: pd.DataFrame, untouched: Means, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def means_by_error(wide: pd.DataFrame, untouched: Means, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Mean rank correlation of each metric of the map where the model never errs and by group of errors; and the share
     of inputs on which such errors leave the order of the explanations untouched, on the reporting seeds."""
     columns: dict[str, Any] = {"metric": wide.index, "never errs": wide["never"].to_numpy()}
@@ -247,7 +247,7 @@ def safe_metrics(lowest: pd.DataFrame) -> list[str]:
     return [label(metric) for metric in lowest.metric[lowest.low >= design.declared_plan()["choice"]["safe_from"]]]
 
 
-def advice(chosen: pd.DataFrame) -> str:
+def advice_in_words(chosen: pd.DataFrame) -> str:
     """What to use in each case, and what this rests on."""
     limit = design.declared_plan()["choice"]["prices"][0]
     known, free, main = (choice.of_case(chosen, erasure, ANY) for erasure in (KNOWN, UNKNOWN, ADVERSARIAL))

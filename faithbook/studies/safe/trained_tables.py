@@ -24,7 +24,7 @@ ALIKE = ["modality", "error", "taught", "encoder"]
 
 
 # --------------------------------------------------------------------------------------------------------------- models
-def models_of(ranks: pd.DataFrame) -> pd.DataFrame:
+def models_by_error(ranks: pd.DataFrame) -> pd.DataFrame:
     """The models by kind of input and by their error, as the plan orders errors; `ranks`: values of single inputs."""
     places = {error: place for place, error in enumerate(design.declared_plan()["trained"]["errors"])}
     models = ranks[list(ABOUT)].drop_duplicates()
@@ -32,7 +32,7 @@ def models_of(ranks: pd.DataFrame) -> pd.DataFrame:
     return models.sort_values(["modality", "place", "model"], ignore_index=True)
 
 
-def counts(models: pd.DataFrame) -> pd.DataFrame:
+def model_counts(models: pd.DataFrame) -> pd.DataFrame:
     """How many models of each kind there are, and from how many seeds."""
     groups = models.groupby(ALIKE, sort=False)
     table = groups.agg(models=("model", "size"), seeds=("seed", "nunique")).reset_index()
@@ -111,7 +111,7 @@ def of_error(safety: Mapping[str, Safety]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_way(safety: Mapping[str, Safety], measured: Scores) -> pd.DataFrame:
+def correlations_by_way(safety: Mapping[str, Safety], measured: Scores) -> pd.DataFrame:
     """The rank correlation of each metric by the way of the error, with its interval; ways that no model of a kind of
     input errs are left out."""
     ranks = measured.frame[measured.frame.metric == RANK]
@@ -135,7 +135,7 @@ def means_of_models(ranks: pd.DataFrame) -> pd.DataFrame:
     return groups.value.mean().rename("mean").reset_index()
 
 
-def by_model(means: pd.DataFrame, models: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
+def correlations_by_model(means: pd.DataFrame, models: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     """The mean rank correlations with one row per model and one column per metric."""
     wide = means.pivot(index=["modality", "model"], columns="method", values="mean")[metrics].rename(columns=label)
     order = list(models[["modality", "model"]].itertuples(index=False, name=None))
@@ -143,7 +143,7 @@ def by_model(means: pd.DataFrame, models: pd.DataFrame, metrics: list[str]) -> p
 
 
 # ------------------------------------------------------------------------------------------------------------ sentences
-def sizes(ranks: pd.DataFrame, models: pd.DataFrame) -> str:
+def models_and_inputs_in_words(ranks: pd.DataFrame, models: pd.DataFrame) -> str:
     """How many models and inputs of each kind there are."""
     words = []
     for modality, part in ranks.groupby("modality", sort=False):

@@ -57,7 +57,7 @@ def wins_of_each(units: pd.DataFrame) -> pd.DataFrame:
     return of_each(lambda part: counted(with_lengths(part)))(learnt if len(learnt) else explained)
 
 
-def by_model(measured: Scores, metrics: Iterable[str]) -> dict[str, dict[str, Comparison]]:
+def diagnosticity_by_model(measured: Scores, metrics: Iterable[str]) -> dict[str, dict[str, Comparison]]:
     """Diagnosticity by model and metric, mean over methods and data sets, beside the published mean; `measured`: what
     `wins_of_each` prepared. The largest model first."""
     power = measured.quantity("model", "metric", shows=WIN, method=METHODS, dataset=list(LEARNT))
@@ -137,7 +137,7 @@ def decisions_of(
     have: Collection[str],
     worded: Callable[[str], str],
 ) -> pd.DataFrame:
-    """`decisions` with each of these models (arguments as above); none without a task."""
+    """`decisions_by_model` with each of these models (arguments as above); none without a task."""
     names = [*models] if tasks else []
     parts = {model: parts_of_claims(partial(of_model, model=model), tasks, ratios) for model in names}
     on_long = {model: on_long_texts(of_model, measured, model) for model in names}
@@ -145,10 +145,10 @@ def decisions_of(
     def decision(claim: str, model: str) -> str:
         return decision_on(claim, parts[model], on_long[model], have=have, worded=worded)
 
-    return decisions(decision, names)
+    return decisions_by_model(decision, names)
 
 
-def decisions(decision: Callable[[str, str], str], models: Iterable[str]) -> pd.DataFrame:
+def decisions_by_model(decision: Callable[[str, str], str], models: Iterable[str]) -> pd.DataFrame:
     """Every claim of studies 1 and 4 with the decision on it by model: `decision(claim, model)`."""
     names = [*models]
     table = published.claims("claim")
@@ -161,7 +161,7 @@ def decisions(decision: Callable[[str, str], str], models: Iterable[str]) -> pd.
 
 
 def judged_here(by_size: pd.DataFrame) -> pd.DataFrame:
-    """The claims of study 1 for which every model has an answer of this page (`decisions`)."""
+    """The claims of study 1 for which every model has an answer of this page (`decisions_by_model`)."""
     if by_size.empty:
         return by_size
     elsewhere = (LACKING, "authors", "on models", "with one")
@@ -172,8 +172,8 @@ def judged_here(by_size: pd.DataFrame) -> pd.DataFrame:
 
 
 def same_in_words(judged: pd.DataFrame, decided: pd.DataFrame) -> str:
-    """In how many claims all models have the same decision (`judged_here`, of all `decisions`), in sentences; "" where
-    none was judged."""
+    """In how many claims all models have the same decision (`judged_here`, of all `decisions_by_model`), in sentences;
+    "" where none was judged."""
     if judged.empty:
         return ""
     same, number = same_decisions(judged)

@@ -116,7 +116,9 @@ def texts_of(measured: pd.DataFrame, datasets: Sequence[str]) -> dict[str, int]:
     return {label(name): int(texts[name]) for name in datasets}
 
 
-def other_differences(settings: Mapping[str, object], trained: pd.Series, texts: Mapping[str, int]) -> pd.DataFrame:
+def other_choices_of_texts(
+    settings: Mapping[str, object], trained: pd.Series, texts: Mapping[str, int]
+) -> pd.DataFrame:
     """Choices of ours that are not of the released code: what differs, theirs, ours, and where its effect is measured.
 
     `settings`: of the full run; `trained`: on how many texts of AG News each classifier was trained; `texts`: how many
@@ -169,7 +171,7 @@ def with_equal_amounts(exchanged: Power, ranks: str, metrics: Sequence[str], met
     return pd.DataFrame(rows)
 
 
-def effects(
+def effects_of_variants(
     exchanged: Power, moved: Scores, variants: Mapping[str, str], metrics: Sequence[str], units: pd.DataFrame
 ) -> pd.DataFrame:
     """What each variant that was measured changes of each metric, over the methods that it touches.
@@ -185,12 +187,12 @@ def effects(
             measured = set(of_variant.loc[of_variant["metric"] == metric, "method"])
             touched = [name for name in METHODS if name in measured]
             if touched:
-                row = effect(exchanged, moved, variant, metric, touched)
+                row = effect_of_variant(exchanged, moved, variant, metric, touched)
                 rows.append({"variant": variant, "choice": variants[variant], **row})
     return pd.DataFrame(rows)
 
 
-def effect(exchanged: Power, moved: Scores, variant: str, metric: str, methods: Sequence[str]) -> Row:
+def effect_of_variant(exchanged: Power, moved: Scores, variant: str, metric: str, methods: Sequence[str]) -> Row:
     """What a variant changes of a metric, over some methods: diagnosticity on both sides and its change, the change of
     the score, and the shares of comparisons that flip, that are outside of [0, 1], and that are defined on one side."""
     before = exchanged(variant, metric, method=methods, shows=BEFORE)

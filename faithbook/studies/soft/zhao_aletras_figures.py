@@ -67,7 +67,7 @@ def in_short(compared: Compared, ratios: Sequence[float]) -> str:
     )
 
 
-def by_length(power: Power, metric: str, ratios: Sequence[float], **cells: str) -> pd.DataFrame:
+def points_by_length(power: Power, metric: str, ratios: Sequence[float], **cells: str) -> pd.DataFrame:
     """A hard metric at each length as rows of a plot, with the labels of its cells."""
     values = {(metric, ratio): power(at_length(metric, ratio), **cells) for ratio in ratios}
     points = listed(values, ["metric", "ratio"])
@@ -81,7 +81,7 @@ def scores_by_length(compared: Compared, ratios: Sequence[float]) -> pd.DataFram
     each is in."""
     cells = product(compared.tasks, HARD, [*METHODS, RANDOM])
     rows = pd.concat(
-        by_length(compared.power, metric, ratios, dataset=dataset, method=method, shows=SCORE)
+        points_by_length(compared.power, metric, ratios, dataset=dataset, method=method, shows=SCORE)
         for dataset, metric, method in cells
     )
     rows["panel"] = [
@@ -134,7 +134,9 @@ def diagnosticity_by_length(
 ) -> pd.DataFrame:
     """Figure 3: diagnosticity of the hard metrics by data set and length, mean over methods; with the data sets in
     `models`, or with the model that each has there."""
-    lines = [by_length(power, metric, ratios, **_cells(dataset, models)) for dataset, metric in product(models, HARD)]
+    lines = [
+        points_by_length(power, metric, ratios, **_cells(dataset, models)) for dataset, metric in product(models, HARD)
+    ]
     return pd.concat(lines)
 
 
@@ -186,7 +188,7 @@ def long_tasks(compared: Compared) -> dict[str, str]:
     return {name: shared(compared.measured.frame, [name])[0] for name in found}
 
 
-def texts_in_words(compared: Compared) -> str:
+def texts_by_task_in_words(compared: Compared) -> str:
     """On how many texts of each task the hard scores are defined, with the model on which claims are judged."""
     counts = {name: compared.power("nc", dataset=name).ours.n for name in compared.tasks}
     return joined(f"{n:,} texts of {label(name)}" for name, n in counts.items())

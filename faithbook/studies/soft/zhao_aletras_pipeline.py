@@ -23,7 +23,7 @@ from faithbook.show.figures import OURS, PUBLISHED
 from faithbook.show.labels import label, labels, short
 from faithbook.show.numbers import ends_of, listed, row_of, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, stacked
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
@@ -60,7 +60,7 @@ def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
     return wins[wins["shows"].isin((WIN, TIE))]
 
 
-def printed(metric: str, datasets: Collection[str]) -> float:
+def printed_mean(metric: str, datasets: Collection[str]) -> float:
     """What the paper prints of a metric, mean over these data sets or those that they stand for."""
     values = table("soft_table3").set_index(["metric", "dataset"])["value"]
     substitutes = materials.stands_for("zhao_aletras_2023")
@@ -157,8 +157,8 @@ def of_two_sizes(frame: pd.DataFrame, replayed: Collection[str]) -> list[str]:
 
 
 def in_short(changed: pd.DataFrame, every: pd.DataFrame, datasets: Sequence[str], group: str) -> str:
-    """The result of `soft_pipeline`, from `changes_of` as data and every combination of choices (`Replayed.every`) in a
-    group of texts."""
+    """The result of `soft_pipeline`, from `changes_by_step` as data and every combination of choices
+    (`Replayed.every`) in a group of texts."""
     if not datasets:
         return "no data set of the paper was explained with models of two sizes, so nothing is compared."
     opening = "No step that we could try leads from our numbers to the published ones. "
@@ -216,7 +216,7 @@ def levels_by_dataset(
     return by_dataset
 
 
-def explained(
+def steps_and_rest(
     level: Mapping[tuple[str, str], Comparison], theirs: Mapping[str, float]
 ) -> dict[tuple[str, str], Comparison]:
     """By metric and step what it changes, and what remains to the published value (`theirs`) after all of them."""
@@ -240,7 +240,7 @@ def path_of(level: Levels) -> pd.DataFrame:
 
 def printed_of(datasets: Iterable[str]) -> dict[tuple[str, str], float]:
     """The published diagnosticity by data set and metric."""
-    return {(name, metric): printed(metric, [name]) for name, metric in product(datasets, METRICS)}
+    return {(name, metric): printed_mean(metric, [name]) for name, metric in product(datasets, METRICS)}
 
 
 def order_of_steps(path: pd.DataFrame) -> list[str]:
@@ -248,22 +248,22 @@ def order_of_steps(path: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys([SIZES[""], SIZES["mpnet"], *path["step"]]))
 
 
-def changes_of(level: Levels) -> dict[tuple[str, str, str], Comparison]:
+def changes_by_step(level: Levels) -> dict[tuple[str, str, str], Comparison]:
     """By data set, metric and step: diagnosticity with either model, then what each step changes of it, and what
     remains to the published value."""
     changes: dict[tuple[str, str, str], Comparison] = {}
     for dataset, by_step in level.items():
         for metric, model in product(METRICS, SIZES.values()):
             changes[dataset, metric, model] = by_step[model, metric]
-        published = {metric: printed(metric, [dataset]) for metric in METRICS}
-        for (metric, step), change in explained(by_step, published).items():
+        published = {metric: printed_mean(metric, [dataset]) for metric in METRICS}
+        for (metric, step), change in steps_and_rest(by_step, published).items():
             changes[dataset, metric, step] = change
     return changes
 
 
 def span_of(changes: pd.DataFrame, step: str, metrics: Collection[str]) -> str:
     """The lowest and the highest change of a step over data sets and these metrics, with signs; "" of a step that was
-    not measured (`changes_of` as data)."""
+    not measured (`changes_by_step` as data)."""
     estimates = changes.loc[(changes["step"] == step) & changes["metric"].isin(metrics), "estimate"]
     if estimates.empty:
         return ""
@@ -271,7 +271,7 @@ def span_of(changes: pd.DataFrame, step: str, metrics: Collection[str]) -> str:
 
 
 def none_closes_the_distance(changes: pd.DataFrame) -> bool:
-    """Whether what remains is clearly different from zero for every data set and metric (`changes_of` as data)."""
+    """Whether what remains is clearly different from zero for every data set and metric (`changes_by_step` as data)."""
     rest = changes[changes["step"] == REMAINS]
     return bool(((rest["low"] > 0) | (rest["high"] < 0)).all())
 
@@ -291,7 +291,7 @@ def farthest_repeat(level: Levels) -> tuple[str, str, float] | None:
 
 
 def steps_in_words(changed: pd.DataFrame, level: Levels) -> str:
-    """How much each step changes, from `changes_of` as data, and how much repeats differ."""
+    """How much each step changes, from `changes_by_step` as data, and how much repeats differ."""
     farthest = farthest_repeat(level)
     if farthest is None:
         return ONE_SIZE
@@ -336,16 +336,16 @@ def without_signed_zeros(wide: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes_in_words(changes: pd.DataFrame) -> pd.DataFrame:
-    """`changes_of` as a table of text, one row per data set and metric: the published value, that of the larger model,
-    the changes with a sign, n; nothing of no changes."""
+    """`changes_by_step` as a table of text, one row per data set and metric: the published value, that of the larger
+    model, the changes with a sign, n; nothing of no changes."""
     if changes.empty:
         return pd.DataFrame()
     large = SIZES["mpnet"]
     shown = changes[~changes["step"].isin([SIZES[""], "another model"])]
-    wide = in_words(shown, ["dataset", "metric"], "step", "+.2f")
+    wide = wide_with_intervals(shown, ["dataset", "metric"], "step", "+.2f")
     wide[large] = wide[large].str.replace("+", "", regex=False)
     cells = dict.fromkeys(zip(shown["dataset"], shown["metric"], strict=True))
-    wide.insert(2, "published", [f"{printed(metric, [dataset]):.2f}" for dataset, metric in cells])
+    wide.insert(2, "published", [f"{printed_mean(metric, [dataset]):.2f}" for dataset, metric in cells])
     wide["n"] = inputs_of_rows(shown, ["dataset", "metric"])
     return without_signed_zeros(wide)
 
@@ -380,7 +380,7 @@ def by_metric(long: pd.DataFrame, row: str, names: Mapping[str, str], form: str)
     if shown.empty:
         return pd.DataFrame()
     named = shown.assign(texts=shown["texts"].map(names))
-    wide = in_words(named, ["texts", row], "metric", form).rename(columns=label)
+    wide = wide_with_intervals(named, ["texts", row], "metric", form).rename(columns=label)
     wide["n"] = inputs_of_rows(named, ["texts", row])
     return without_signed_zeros(_without_the_only_group(wide, names))
 
@@ -509,12 +509,12 @@ def amounts_and_confidence(
     return cells
 
 
-def amounts_in_words(amounts: pd.DataFrame) -> pd.DataFrame:
+def amount_table(amounts: pd.DataFrame) -> pd.DataFrame:
     """`amounts_and_confidence` as a table of text, one row per data set, method and metric, with n; nothing of none."""
     if amounts.empty:
         return pd.DataFrame()
     keys = ["dataset", "method", "metric"]
-    wide = in_words(amounts, keys, "what", ".2f")
+    wide = wide_with_intervals(amounts, keys, "what", ".2f")
     wide["n"] = inputs_of_rows(amounts[~amounts["what"].isin(HALVES.values())], keys)
     return wide
 
@@ -569,7 +569,7 @@ def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], ord
     return dot_plot(tidy, "diagnosticity", row="step", layout=layout)
 
 
-def effects(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]) -> Drawn:
+def variants_figure(changes: pd.DataFrame, metrics: Sequence[str], names: dict[str, str]) -> Drawn:
     """What each variant (of `names`, with its words) changes of the mean score and of diagnosticity, up to four metrics
     a row (variant, choice, metric, score, change, and their ends)."""
     panels = {

@@ -189,7 +189,7 @@ def in_short(compared: Compared, *, judges: bool) -> str:
     )
 
 
-def texts_in_words(compared: Compared) -> str:
+def texts_by_model_in_words(compared: Compared) -> str:
     """On how many texts of each data set each model was measured (n of NC)."""
     models = []
     for model in compared.models:
@@ -396,7 +396,7 @@ def ties(compared: Compared) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def below_one_half(compared: Compared) -> tuple[int, int]:
+def cells_below_one_half(compared: Compared) -> tuple[int, int]:
     """How many cells of Table 6 have a whole interval below one half where a tie counts as half a win, and of how
     many."""
     rows = compared.printed("soft_table6")

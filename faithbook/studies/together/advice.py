@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from faithbook.judge.sentences import values
+from faithbook.judge.sentences import quotable_rows
 from faithbook.show.labels import label
 from faithbook.show.tables import rounded
 from faithbook.studies.together.questions import BOOK, ITSELF, KINDS, RANKS, Known
@@ -33,7 +33,7 @@ SPELT_OUT = {
 """What the names of recommended metrics stand for."""
 
 
-def advice(
+def advice_table(
     telling: pd.DataFrame,
     amounts: pd.DataFrame,
     right: pd.DataFrame,
@@ -91,7 +91,7 @@ def _of_all(answers: pd.Series) -> str:
 
 
 def quotable_advice(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy and price of every metric, for sentences of other pages (`sentences.values`)."""
+    """Accuracy and price of every metric, for sentences of other pages (`sentences.quotable_rows`)."""
     named = {WORSE: "worse of the two", PASSES: "passes"}
     numbers = {
         f"{label(row['metric'])}, {row['modality']}: {name}": row[column]
@@ -99,7 +99,7 @@ def quotable_advice(table: pd.DataFrame) -> pd.DataFrame:
         for column, name in named.items()
         if not pd.isna(row[column])
     }
-    return values("advice", numbers)
+    return quotable_rows("advice", numbers)
 
 
 # -------------------------------------------------------------------------------------------------- for people who read
@@ -116,7 +116,7 @@ def planted_in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def in_short(use: pd.DataFrame) -> str:
     """The recommendation for somebody with one model, and the needs that no metric meets; `use`: what to use for which
-    need (`faithbook.studies.safe.advice.decisions`)."""
+    need (`faithbook.studies.safe.advice.what_to_use`)."""
     first, unmet = use.iloc[0], use[use["safe"] == "no"]["you want"]
     unsafe = f" In general no metric is safe for {'; '.join(unmet)}." if len(unmet) else ""
     return (

@@ -93,7 +93,9 @@ def minus_random(rho: Mapping[str, Comparison]) -> dict[str, Comparison]:
 
 
 # --------------------------------------------------------------------------------------------------------------- frames
-def with_prices(preferred: Mapping[tuple[str, ...], Comparison], measured: Scores, prices: pd.Series) -> pd.DataFrame:
+def diagnosticity_with_prices(
+    preferred: Mapping[tuple[str, ...], Comparison], measured: Scores, prices: pd.Series
+) -> pd.DataFrame:
     """The diagnosticity of every metric with the share of ties, how many inputs it needs, and its price; the highest
     first. `prices`: model calls by modality and family (`questions.prices_of`)."""
     table = listed(preferred, CELL)
@@ -102,7 +104,7 @@ def with_prices(preferred: Mapping[tuple[str, ...], Comparison], measured: Score
         measured.mean(modality=modality, metric=metric, against=TIES).ours.point for modality, metric in preferred
     ]
     table["above chance"] = [answer(share.ours, 0.5) for share in preferred.values()]
-    table["inputs needed"] = [questions.inputs_needed(share.ours, 0.5) for share in preferred.values()]
+    table["inputs needed"] = [questions.inputs_to_separate(share.ours, 0.5) for share in preferred.values()]
     table["gain it would find"] = [smallest_detectable(share.ours) for share in preferred.values()]
     table["model calls per input"] = [
         prices.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in preferred
@@ -110,8 +112,9 @@ def with_prices(preferred: Mapping[tuple[str, ...], Comparison], measured: Score
     return table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 
 
-def in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of `with_prices` for people: shares with their intervals, whole numbers of inputs and model calls."""
+def price_table(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of `diagnosticity_with_prices` for people: shares with their intervals, whole numbers of inputs and
+    model calls."""
     return pd.DataFrame(
         {
             "modality": table.modality.map(questions.MODALITIES),
@@ -159,7 +162,7 @@ def with_mean_importance(shares: Mapping[tuple[str, ...], Comparison], controls:
     return table.sort_values(["modality", "against", "mean importance"], ignore_index=True)
 
 
-def above_baselines(rho: Mapping[str, Comparison]) -> pd.DataFrame:
+def lead_over_baselines(rho: Mapping[str, Comparison]) -> pd.DataFrame:
     """The rank correlation of each method's scores with those of the mirror image, and its lead over two baselines."""
     table = listed({(method,): mean for method, mean in rho.items()}, ["method"])
     for baseline in BASELINES:
@@ -169,7 +172,7 @@ def above_baselines(rho: Mapping[str, Comparison]) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------------- figure and sentences
-def dots_by_metric(table: pd.DataFrame) -> Drawn:
+def diagnosticity_figure(table: pd.DataFrame) -> Drawn:
     """Diagnosticity by metric and modality; which metrics use the model is said by colour."""
     means = table.groupby("metric").estimate.mean().sort_values(ascending=False)
     drawn = table.assign(series=np.where(table.metric.isin(FAITHFULNESS), USES_MODEL, SCORES_ALONE))

@@ -41,11 +41,11 @@ def importance(scores: ArrayLike) -> Array:
     return (a - a.min()) / np.ptp(a)
 
 
-def soft(p_full: float, p_empty: float, p_kept: ArrayLike, p_removed: ArrayLike) -> tuple[Array, Array]:
+def soft_ns_and_nc(p_full: float, p_empty: float, p_kept: ArrayLike, p_removed: ArrayLike) -> tuple[Array, Array]:
     """Soft-NS and Soft-NC of every draw: (S(X') - S(0)) / (1 - S(0)) and C(X') / (1 - S(0)), both better when higher;
     NaN without room.
 
-    >>> [float(x[0]) for x in soft(0.9, 0.4, [0.65], [0.4])]
+    >>> [float(x[0]) for x in soft_ns_and_nc(0.9, 0.4, [0.65], [0.4])]
     [0.5, 1.0]
     """
     room = max(0.0, p_full - p_empty)
@@ -104,10 +104,10 @@ def f1(chosen: Marks, marked: Marks) -> float:
     return float(2 * (chosen & marked).sum() / (chosen.sum() + marked.sum()))
 
 
-def spans(chosen: Marks) -> list[set[int]]:
+def runs_of_words(chosen: Marks) -> list[set[int]]:
     """Runs of chosen words, as sets of places.
 
-    >>> spans(np.array([True, True, False, True]))
+    >>> runs_of_words(np.array([True, True, False, True]))
     [{0, 1}, {3}]
     """
     edges = np.flatnonzero(np.diff(np.r_[0, chosen.astype(int), 0]))
@@ -116,7 +116,7 @@ def spans(chosen: Marks) -> list[set[int]]:
 
 def span_f1(chosen: Marks, marked: Marks) -> float:
     """ERASER's IOU-F1 of one text: a span hits where its IOU with a marked span is at least one half."""
-    ours, theirs = spans(chosen), spans(marked)
+    ours, theirs = runs_of_words(chosen), runs_of_words(marked)
     hits = 0
     for chosen_span in ours:
         overlaps = [len(chosen_span & span) / len(chosen_span | span) for span in theirs]

@@ -21,7 +21,7 @@ from faithbook.show.plots import Drawn
 Array = NDArray[np.float64]
 
 
-def accuracy_curves(
+def accuracy_curves_figure(
     points: pd.DataFrame,
     shares: Mapping[str, Sequence[float]],
     methods: Sequence[str],

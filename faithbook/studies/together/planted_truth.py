@@ -18,7 +18,7 @@ from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed, row_of, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
-from faithbook.show.tables import in_words
+from faithbook.show.tables import wide_with_intervals
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.together import questions
 from faithbook.studies.together.questions import KINDS, OPPOSITE, RUNGS, SHUFFLED, answer
@@ -151,10 +151,10 @@ def srg_beside_others(
 
 
 # --------------------------------------------------------------------------------------------------- tables for readers
-def inputs_of(table: pd.DataFrame) -> str:
+def number_of_inputs(table: pd.DataFrame) -> str:
     """The least and the largest number of inputs of a table's cells.
 
-    >>> inputs_of(pd.DataFrame({"n": [90, 120]})), inputs_of(pd.DataFrame({"n": [90, 90]}))
+    >>> number_of_inputs(pd.DataFrame({"n": [90, 120]})), number_of_inputs(pd.DataFrame({"n": [90, 90]}))
     ('n = 90 to 120 inputs', 'n = 90 inputs')
     """
     least, most = int(table.n.min()), int(table.n.max())
@@ -200,14 +200,14 @@ def ways_in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def model_by_model(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """A table by modality, model and `name` with one column for each model, in the page's order."""
-    wide = in_words(table.assign(kind=table.modality.map(KINDS)), ["kind", name], "model", ".2f")
+    wide = wide_with_intervals(table.assign(kind=table.modality.map(KINDS)), ["kind", name], "model", ".2f")
     return wide[["kind", name, *(model for model in MODELS if model in wide.columns)]]
 
 
-def losses_in_words(table: pd.DataFrame) -> pd.DataFrame:
+def loss_table(table: pd.DataFrame) -> pd.DataFrame:
     """What each metric loses on texts and on images, one row per metric, the largest loss first."""
     ordered = table.assign(kind=table.modality.map(KINDS)).sort_values("estimate", ascending=False)
-    wide = in_words(ordered, ["metric"], "kind", ".3f")  # of two digits an end of 0.00 is on no side of zero
+    wide = wide_with_intervals(ordered, ["metric"], "kind", ".3f")  # of two digits an end of 0.00 is on no side of zero
     heads = []
     for kind in KINDS.values():
         part = ordered[ordered.kind == kind]
@@ -283,10 +283,10 @@ def before_and_after(follows: Mapping[tuple[str, ...], Comparison], lost: Collec
     return dot_plot(listed(cells, ["panel", "series", "row"]), "rank correlation with the truth", layout=layout)
 
 
-def order_of(metric: str) -> str:
+def order_of_erasure(metric: str) -> str:
     """The order in which a metric erases.
 
-    >>> order_of("aopc_morf"), order_of("saco")
+    >>> order_of_erasure("aopc_morf"), order_of_erasure("saco")
     ('most important first', 'neither order, or both')
     """
     return next((words for words, names in ORDERS.items() if metric in names), NO_ORDER)
@@ -297,7 +297,11 @@ def losses_by_order(lost: Mapping[tuple[str, ...], Comparison]) -> Drawn:
     frame = listed(lost, ["panel", "metric"])
     frame = frame.sort_values(["panel", "estimate"], ascending=[True, False])
     frame = frame.sort_values("estimate", ascending=False)
-    names = {"row": frame.metric.map(label), "panel": frame.panel.map(KINDS), "series": frame.metric.map(order_of)}
+    names = {
+        "row": frame.metric.map(label),
+        "panel": frame.panel.map(KINDS),
+        "series": frame.metric.map(order_of_erasure),
+    }
     layout = Layout(panel="panel", series="series", looks=LOOKS, mark=0.0)
     return dot_plot(frame.assign(**names), "rank correlation lost", layout=layout)
 

@@ -32,7 +32,7 @@ def of_metrics(metrics: Iterable[str]) -> Callable[[pd.DataFrame], pd.DataFrame]
     return lambda units: units[units.metric.isin(list(metrics))]
 
 
-def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
+def hits_by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     """A row for every dataset, method and metric: mean, interval, n, and whether it is clearly better or worse than
     random scores (`beside_random`: better, worse or open); `metrics`: which way each is better."""
     cells, words = by_cell(measured, CELL), []
@@ -42,7 +42,7 @@ def by_method(measured: Scores, metrics: Mapping[str, str]) -> pd.DataFrame:
     return listed(cells, CELL).assign(beside_random=words)
 
 
-def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
+def table_by_method(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Rows of one data set for people: one row per method, best first by the first metric it has, random scores
     last."""
     rows: list[Any] = list(table.itertuples())
@@ -56,7 +56,7 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     return cells.rename(columns=heads).reset_index()
 
 
-def game(table: pd.DataFrame) -> Drawn:
+def pointing_game_figure(table: pd.DataFrame) -> Drawn:
     """The pointing game as a figure, on scenes of one object and of two, one line per method; dotted: random scores."""
     shares = table[table.metric.isin(["pointing_game", "astray"])]
     shares = shares.sort_values(["dataset", "metric"], ascending=[True, False])

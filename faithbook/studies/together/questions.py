@@ -143,7 +143,7 @@ def prices_of(measured: Scores, run: pd.DataFrame) -> pd.Series:
     return (alone["rows_run"] / alone["inputs"]).groupby([alone["modality"], alone["what"]]).mean()
 
 
-def inputs_needed(quantity: Estimate, threshold: float) -> float:
+def inputs_to_separate(quantity: Estimate, threshold: float) -> float:
     """Inputs that separate it from the threshold four times in five; NaN where the ones at hand do not tell it to be
     above: an effect that may be zero needs any number."""
     if answer(quantity, threshold) != YES:

@@ -60,7 +60,7 @@ def of_metrics(metrics: Sequence[str]) -> Any:
     return lambda units: units[units.metric.isin(metrics)]
 
 
-def means_of(sources: Sequence[Scores]) -> Means:
+def means_by_cell(sources: Sequence[Scores]) -> Means:
     """The mean of every data set, method and metric; each metric is measured by one of the sources."""
     means: Means = {}
     for source in sources:
@@ -70,13 +70,13 @@ def means_of(sources: Sequence[Scores]) -> Means:
     return means
 
 
-def methods_of(means: Mapping[tuple[str, ...], Estimate]) -> list[str]:
+def methods_in_order(means: Mapping[tuple[str, ...], Estimate]) -> list[str]:
     """The methods, random scores last."""
     methods = dict.fromkeys(method for _, method, _ in means)
     return [*(method for method in methods if method != RANDOM), RANDOM]
 
 
-def by_group(table: pd.DataFrame, methods: Sequence[str]) -> dict[tuple[str, str], pd.DataFrame]:
+def means_by_family(table: pd.DataFrame, methods: Sequence[str]) -> dict[tuple[str, str], pd.DataFrame]:
     """One table per data set and family of metrics, one row per method, for people; those without values left out.
 
     `table`: means with their intervals in rows.
@@ -94,7 +94,7 @@ def by_group(table: pd.DataFrame, methods: Sequence[str]) -> dict[tuple[str, str
     return tables
 
 
-def dots_by_metric(table: pd.DataFrame, methods: Sequence[str]) -> Drawn:
+def toolkit_figure(table: pd.DataFrame, methods: Sequence[str]) -> Drawn:
     """Every method under every metric, one panel per metric."""
     metrics = [name for names in GROUPS.values() for name in names]
     order = [*metrics, *methods]
@@ -107,7 +107,7 @@ def dots_by_metric(table: pd.DataFrame, methods: Sequence[str]) -> Drawn:
     return dot_plot(tidy, "mean", row="method", layout=layout)
 
 
-def beside_random(means: Mapping[tuple[str, ...], Estimate]) -> pd.DataFrame:
+def methods_beside_random(means: Mapping[tuple[str, ...], Estimate]) -> pd.DataFrame:
     """Which methods are clearly better than random scores, which clearly worse, and of which it is open, by data set
     and metric, metrics of a family together."""
     datasets = dict.fromkeys(dataset for dataset, _, _ in means)
@@ -127,7 +127,7 @@ def beside_random(means: Mapping[tuple[str, ...], Estimate]) -> pd.DataFrame:
 
 
 def beside_random_in_words(beside: pd.DataFrame) -> pd.DataFrame:
-    """The table of `beside_random` with names for people."""
+    """The table of `methods_beside_random` with names for people."""
     return beside.assign(dataset=beside.dataset.map(data_name), metric=beside.metric.map(label)).rename(
         columns={"dataset": "data"}
     )

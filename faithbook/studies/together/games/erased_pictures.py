@@ -21,11 +21,11 @@ from torch import nn
 
 from faithbook.models.load import load_model
 from faithbook.paths import root
-from faithbook.show.page import write
+from faithbook.show.page import write_whole
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
 from faithbook.studies.naopc.edin import AnswerTable
 from faithbook.studies.together.games import answers
-from faithbook.studies.together.games.show import ERASED, PARTS, order_of
+from faithbook.studies.together.games.show import ERASED, PARTS, places_in_order
 from faithlib.inputs import ImageInputs
 from faithlib.names import MethodName
 from faithlib.perturb import Perturber
@@ -43,7 +43,7 @@ METHODS: dict[MethodName, dict[str, Any]] = {
 }
 
 
-def chosen() -> tuple[nn.Module, list[Pictures], ImageInputs]:
+def model_and_images() -> tuple[nn.Module, list[Pictures], ImageInputs]:
     """The model, and the images that are played with: of those that come first the first of each class whose class
     the model is sure of, and not of the empty image's; as many as there are games."""
     model, pictures = load_model(MODEL).model, load_pictures(DATA, "test", n=CANDIDATES)
@@ -57,13 +57,13 @@ def chosen() -> tuple[nn.Module, list[Pictures], ImageInputs]:
     return model, [pictures[row : row + 1] for row in rows], inputs[rows]
 
 
-def made() -> dict[str, NDArray[Any]]:
+def arrays_of_images() -> dict[str, NDArray[Any]]:
     """The arrays of the file.
 
     `id`, `says` [P]; `grey` [P, 28, 28]; `p` [P, 2^N], by the number of the set that is gone; `lower`, `upper`,
     `chance` [P]; `worst`, `best` [P, N]; `method` [M]; `order` [P, M, N]; `aopc` [P, M].
     """
-    model, pictures, inputs = chosen()
+    model, pictures, inputs = model_and_images()
     score = Perturber(model, inputs, erase="mean")
     p = np.stack([(answer.numpy() * PARTS).round().astype(np.uint16) for answer in answers.every_answer(score)])
     table = AnswerTable(list(range(len(p))), [torch.tensor(answer / PARTS) for answer in p])
@@ -72,7 +72,9 @@ def made() -> dict[str, NDArray[Any]]:
         name: game.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
         for name in ("order", "aopc")
     }
-    paths = {end: np.array([order_of(item) for item in game.items[end]], dtype=np.uint8) for end in ("worst", "best")}
+    paths = {
+        end: np.array([places_in_order(item) for item in game.items[end]], dtype=np.uint8) for end in ("worst", "best")
+    }
     return {
         "id": np.array([picture.ids[0] for picture in pictures]),
         "says": np.array([pictures[0].label_names[label] for label in score.predicted.tolist()]),
@@ -81,7 +83,7 @@ def made() -> dict[str, NDArray[Any]]:
         **{end: game.items[end].to_numpy() for end in ("lower", "upper", "chance")},
         **paths,
         "method": np.array(list(METHODS)),
-        "order": np.array([list(map(order_of, line)) for line in orders["order"].to_numpy()], dtype=np.uint8),
+        "order": np.array([list(map(places_in_order, line)) for line in orders["order"].to_numpy()], dtype=np.uint8),
         "aopc": orders["aopc"].to_numpy(),
     }
 
@@ -89,9 +91,9 @@ def made() -> dict[str, NDArray[Any]]:
 def main() -> None:
     """Write the file."""
     content = io.BytesIO()
-    arrays: dict[str, Any] = made()
+    arrays: dict[str, Any] = arrays_of_images()
     np.savez_compressed(content, **arrays)
-    write(root() / ERASED, content.getvalue())
+    write_whole(root() / ERASED, content.getvalue())
     print(f"{root() / ERASED}: {len(content.getvalue()):,} bytes")
 
 

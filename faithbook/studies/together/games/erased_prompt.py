@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from faithbook.paths import root
-from faithbook.show.page import write
+from faithbook.show.page import write_whole
 from faithbook.sources.facts import TEMPLATES, sentence_prompts
 from faithbook.studies.language.language import language_model
 from faithbook.studies.naopc.edin import AnswerTable
@@ -32,8 +32,8 @@ METHODS: dict[MethodName, dict[str, Any]] = {
 }
 
 
-def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str, Any]:
-    """The game (`show.erasing`) on the first prompt of facts: the probability of the right city."""
+def game_of_prompt(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str, Any]:
+    """The game (`show.erasing_game`) on the first prompt of facts: the probability of the right city."""
     (prompt,) = sentence_prompts("facts", 1, sentences=sentences)
     lm = Continuation(model, tokenizer, TEMPLATES["facts"], prompt.answer, reading="probability")
     inputs = lm.inputs([prompt.text], unit="sentence")
@@ -47,13 +47,13 @@ def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str,
         "says": str(prompt.answer).strip(),
         "words": [prompt.text[start:end] for start, end in cut(prompt.text, "sentence")],
     }
-    return show.erasing(*tables, named={("smollm2", 0): names}, methods=show.METHODS)
+    return show.erasing_game(*tables, named={("smollm2", 0): names}, methods=show.METHODS)
 
 
 def main() -> None:
     """Write the file."""
-    content = json.dumps(made(*language_model("smollm2")), ensure_ascii=False, indent=1) + "\n"
-    write(root() / show.ERASED_PROMPT, content.encode())
+    content = json.dumps(game_of_prompt(*language_model("smollm2")), ensure_ascii=False, indent=1) + "\n"
+    write_whole(root() / show.ERASED_PROMPT, content.encode())
     print(f"{root() / show.ERASED_PROMPT}: {len(content):,} bytes")
 
 

@@ -75,7 +75,7 @@ def _draw_orders(ax: Any, item: Mapping[str, Any], scale: int, unit: str) -> str
     )
 
 
-def soft(data: Mapping[str, Any], answers: pd.DataFrame) -> Drawn:
+def soft_game_figure(data: Mapping[str, Any], answers: pd.DataFrame) -> Drawn:
     """The probability against the importance of the word that the game of soft erasure begins with, draw by draw.
 
     `answers`: what the game was made of, with all digits.
@@ -98,7 +98,7 @@ def soft(data: Mapping[str, Any], answers: pd.DataFrame) -> Drawn:
     )
 
 
-def saco(data: Mapping[str, Any], *, says: str, coefficient: float) -> Drawn:
+def saco_game_figure(data: Mapping[str, Any], *, says: str, coefficient: float) -> Drawn:
     """The image of the game of SaCo in groups, each with its letter, and what the model loses without each."""
     letters, drop = letters_of(data), np.array(data["drop"])
     fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4))

@@ -43,10 +43,10 @@ METHODS = {
 """Attributions of the games, for people."""
 
 
-def parts(values: Sequence[float] | pd.Series) -> list[int]:
+def parts_of_scale(values: Sequence[float] | pd.Series) -> list[int]:
     """Probabilities as whole numbers of a part in SCALE.
 
-    >>> parts([0.5, 0.123456])
+    >>> parts_of_scale([0.5, 0.123456])
     [50000, 12346]
     """
     return [round(float(value) * SCALE) for value in values]
@@ -79,16 +79,16 @@ def item_facts(model: str, item: int, *, words: pd.DataFrame, items: pd.DataFram
     return {"text": f"SST-2, text {item} ({n} words)", "model": called, "says": "positive"}
 
 
-def order_of(text: str) -> list[int]:
+def places_in_order(text: str) -> list[int]:
     """An order as the compute notebook writes it.
 
-    >>> order_of("2 0 1")
+    >>> places_in_order("2 0 1")
     [2, 0, 1]
     """
     return [int(word) for word in text.split()]
 
 
-def erasing(
+def erasing_game(
     answers: pd.DataFrame,
     items: pd.DataFrame,
     orders: pd.DataFrame,
@@ -112,10 +112,12 @@ def erasing(
         n = int(facts["words"])
         if rows["removed"].tolist() != list(range(2**n)):
             raise InputError(f"{key}: expected answers to all {2**n} sets of {n} words, got {len(rows)}")
-        paths = {end: order_of(facts[end]) for end in ("worst", "best")}
+        paths = {end: places_in_order(facts[end]) for end in ("worst", "best")}
         of = ordered[key]
-        others = zip(of["method"].map(methods), of["order"].map(order_of), of["aopc"], strict=True)
-        made.append({**names, "n": n, "p": parts(rows["p"]), **_ends(facts), **paths, "orders": _orders(others)})
+        others = zip(of["method"].map(methods), of["order"].map(places_in_order), of["aopc"], strict=True)
+        made.append(
+            {**names, "n": n, "p": parts_of_scale(rows["p"]), **_ends(facts), **paths, "orders": _orders(others)}
+        )
     return {"scale": SCALE, "items": made}
 
 
@@ -139,7 +141,7 @@ def cell_names(across: int) -> list[str]:
 
 def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
     """The data of a game of erasing on the images of `ERASED`; answers are base64 of numbers of two bytes, the lower
-    first. `methods`: as for `erasing`."""
+    first. `methods`: as for `erasing_game`."""
     require(ERASED)
     with np.load(root() / ERASED) as stored:
         stored_game = dict(stored)
@@ -181,7 +183,7 @@ def soft_answers(answers: pd.DataFrame) -> NDArray[np.float64]:
     return cells["p"].to_numpy(float).reshape(shape)
 
 
-def soft(answers: pd.DataFrame, numbers: pd.DataFrame) -> dict[str, Any]:
+def soft_game(answers: pd.DataFrame, numbers: pd.DataFrame) -> dict[str, Any]:
     """The data of the game of soft erasure.
 
     `answers`: the probability `p` of what the model `says` for every place (with its word), importance and draw;
@@ -193,14 +195,14 @@ def soft(answers: pd.DataFrame, numbers: pd.DataFrame) -> dict[str, Any]:
         "scale": SCALE,
         "words": sentence.tolist(),
         "grid": [float(importance) for importance in sorted(answers["importance"].unique())],
-        "p": [[parts(draws) for draws in of_word] for of_word in p],
+        "p": [[parts_of_scale(draws) for draws in of_word] for of_word in p],
         "numbers": [numbers[f"word{place}"].round(4).tolist() for place in sentence.index],
         "start": int(np.abs(p[:, -1, 0] - p[:, 0, 0]).argmax()),
         "says": answers["says"].iloc[0],
     }
 
 
-def saco(groups: pd.DataFrame, pixels: pd.DataFrame) -> dict[str, Any]:
+def saco_game(groups: pd.DataFrame, pixels: pd.DataFrame) -> dict[str, Any]:
     """The data of the game of SaCo: an image, the group of each of its pixels, and of each group in its order the
     salience and what the model loses without it (`drop`)."""
     return {
@@ -234,7 +236,7 @@ def violating(ordered: Mapping[str, Any]) -> list[str]:
     return [f"{letters[i]} above {letters[j]}" for j in range(len(drop)) for i in range(j) if drop[i] < drop[j]]
 
 
-def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:
+def game_html(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:
     """A game as HTML: its data, and where it is put in place by the script; `picture`: the id of its figure.
 
     Raises UnknownNameError for another kind than those of KINDS, InputError for data that are no JSON or too large for
