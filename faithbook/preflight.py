@@ -265,13 +265,13 @@ def _to_come(needs: Collection[Requirement]) -> tuple[int, int]:
 def _room(needs: Collection[Requirement]) -> Iterator[Requirement]:
     """What is missing of the disk: more is to be downloaded or trained than is free where it goes."""
     downloads, checkpoints = _to_come(needs)
-    for folder, size, what in (
+    for folder, size, purpose in (
         (hub.cache_folder(), downloads, "downloaded"),
         (checkpoints_dir(), checkpoints, "written by trainings"),
     ):
         free = shutil.disk_usage(_existing(folder)).free
         if size > free:
-            sizes = f"{free / _GIGABYTE:.1f} GB are free, but at least {size / _GIGABYTE:.1f} GB are to be {what}"
+            sizes = f"{free / _GIGABYTE:.1f} GB are free, but at least {size / _GIGABYTE:.1f} GB are to be {purpose}"
             advice = "make room, or name another folder (HF_HOME for the hub's models)"
             yield Requirement("disk", "machine", MISSING, f"{sizes} ({folder}): {advice}")
 

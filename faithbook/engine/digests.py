@@ -137,10 +137,10 @@ class Library:
             return ()
         if not name or file.name != "__init__.py":
             return (module,)  # a package as a whole: its face, whose imports are followed
-        led = [(inner, what) for bound, inner, what in self._module(module)[1] if bound == name]
+        led = [(inner, inner_name) for bound, inner, inner_name in self._module(module)[1] if bound == name]
         if not led:
             return (module,)  # defined in the face itself
-        return tuple(reached for inner, what in led for reached in self.leads_to(inner, what))
+        return tuple(reached for inner, inner_name in led for reached in self.leads_to(inner, inner_name))
 
     def _read_module(self, module: str) -> tuple[str, tuple[Import, ...]]:
         file = self._file(module)

@@ -76,8 +76,7 @@ class Told:
     statements: Mapping[str, Told] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        line = {name: _known(self.verdict.get(name)) for name in ("id", *FIELDS)}
-        object.__setattr__(self, "verdict", line)
+        object.__setattr__(self, "verdict", _whole(self.verdict))
 
     @classmethod
     def of(
@@ -91,10 +90,10 @@ class Told:
         statements: Mapping[str, Judged] | None = None,
     ) -> Told:
         """Of a judged claim with its line; `have`: the data sets, models and languages that are there."""
-        parts = {
-            name: cls.of(one, {"id": one.id, "decision": one.decision, "evidence": one.evidence, **one.columns})
-            for name, one in (statements or {}).items()
-        }
+        parts = {}
+        for name, statement in (statements or {}).items():
+            facts = {"id": statement.id, "decision": statement.decision, "evidence": statement.evidence}
+            parts[name] = cls.of(statement, facts | statement.columns)
         lacking = [name for name in judged.rule.needs if name not in have] if judged.decision == NOT_TESTED else []
         equivalent = judged.verdict is Verdict.EQUIVALENT
         required, sizes = _required(judged), sizes_beside(judged)
@@ -135,46 +134,48 @@ n = 100).'
     if decision == NOT_TESTED:
         return _not_tested(told)
     if told.rule.rule == "whole" and told.statements:
-        return " ".join(_statement(name, one) for name, one in told.statements.items())
+        return " ".join(_statement(name, statement) for name, statement in told.statements.items())
     return " ".join(filter(None, [_measured(told), _why(told)]))
 
 
 def number(verdict: Mapping[str, Any]) -> str:
     """The number of a claim that is not judged, as on a page that shows what this machine computed."""
-    one = {name: _known(verdict.get(name)) for name in ("id", *FIELDS)}
-    return "" if one["effect"] is None else _capital(f"{_part(one)}: {_value(one)}{_in_brackets(one)}.")
+    line = _whole(verdict)
+    if line["effect"] is None:
+        return ""
+    return _capital(f"{_part(line)}: {_value(line)}{_in_brackets(line)}.")
 
 
 def number_or_reason(line: Mapping[Any, Any]) -> str:
     """What decides a line of the scoreboard, in a few words: of a sentence that makes several statements the decision
     on each, else the comparison with its interval; "" where there is none."""
-    rule, one = analysis_plan.rule(str(line["id"])).rule, {name: _known(line.get(name)) for name in ("id", *FIELDS)}
+    rule, line = analysis_plan.rule(str(line["id"])).rule, _whole(line)
     if rule == "whole":
         return reason(line)
-    if one["low"] is None:
+    if line["low"] is None:
         return ""
-    part = _part(one)
+    part = _part(line)
     if rule == "order" and part.startswith("mean of "):
         part = f"Kendall's tau with the printed order, {part} orders"
-    return f"{part}: {_value(one)}{_in_brackets({**one, 'n': None})}"
+    return f"{part}: {_value(line)}{_in_brackets({**line, 'n': None})}"
 
 
 def deciding(line: Mapping[Any, Any]) -> str:
     """The number that decides a line of the scoreboard, for a cell of a table: ours with its interval, the published
     value, and what they are of; of numbers that were worked out again how many agree; "" where nothing was measured."""
-    one = {name: _known(line.get(name)) for name in ("id", *FIELDS)}
-    if one["decision"] in (NOTHING, NOT_TESTED) or one["effect"] is None:
+    line = _whole(line)
+    if line["decision"] in (NOTHING, NOT_TESTED) or line["effect"] is None:
         return ""
-    rule = analysis_plan.rule(str(one["id"]))
+    rule = analysis_plan.rule(str(line["id"]))
     if rule.rule == "same":
-        return f"{int(one['passed'] or 0):,} of {int(one['parts'] or 0):,} numbers agree"
-    what, parts, quantity = _part(one), int(one["parts"] or 0), _quantity(rule)
+        return f"{int(line['passed'] or 0):,} of {int(line['parts'] or 0):,} numbers agree"
+    comparison, parts, quantity = _part(line), int(line["parts"] or 0), _quantity(rule)
     if rule.rule == "order" and parts > 1:
-        what = f"Kendall's tau with the printed order, mean of {parts - 1}"
+        comparison = f"Kendall's tau with the printed order, mean of {parts - 1}"
     scale = quantity.get("shown", "")
-    theirs = "" if one["published"] is None else f"{source_of_theirs(one)} {_number(one['published'], scale)}"
-    of = ", ".join(filter(None, [what, quantity.get("quantity", "")]))
-    return f"**{_value(one, scale)}**{_brackets(theirs)}: {of}"
+    theirs = _theirs(line, scale)
+    of = ", ".join(filter(None, [comparison, quantity.get("quantity", "")]))
+    return f"**{_value(line, scale)}**{_brackets(theirs)}: {of}"
 
 
 def _measured(told: Told) -> str:
@@ -201,17 +202,17 @@ def _is_of_several(told: Told) -> bool:
 
 
 def _comparisons(told: Told) -> str:
-    one = told.verdict
+    line = told.verdict
     scale = _quantity(told.rule).get("shown", "")
-    value = f"{_value(one, scale)}{_in_brackets(one, _about(told), scale, told.sizes)}"
+    value = f"{_value(line, scale)}{_in_brackets(line, _about(told), scale, told.sizes)}"
     if not _is_of_several(told):
-        return _capital(f"{_part(one)}: {value}.")
-    parts = one["parts"]
-    held = _counted(one["passed"], parts, "comparison", "hold")
+        return _capital(f"{_part(line)}: {value}.")
+    parts = line["parts"]
+    held = _counted(line["passed"], parts, "comparison", "hold")
     asked = told.required if told.required is not None else told.rule.needed(parts)
     if asked < parts and told.rule.rule != "each" and told.required is None:
         held += f", and the rule asks for {asked}"
-    return f"{held}; the one that decides is {_part(one)}: {value}."
+    return f"{held}; the one that decides is {_part(line)}: {value}."
 
 
 def _about(told: Told) -> list[str]:
@@ -243,27 +244,27 @@ def _quantity(rule: Rule) -> Mapping[str, str]:
 
 def _statement(name: str, told: Told) -> str:
     """One statement of a sentence that makes several."""
-    one = told.verdict
-    what = _capital(STATEMENTS.get(name, name))
-    if one["decision"] in (NOTHING, NOT_TESTED):
-        reason = f": {one['reason']}" if one["reason"] else ""
-        return f"{what} is not tested{reason}."
-    verb = display_label(one["decision"], one["evidence"] or "")
+    line = told.verdict
+    statement = _capital(STATEMENTS.get(name, name))
+    if line["decision"] in (NOTHING, NOT_TESTED):
+        reason = f": {line['reason']}" if line["reason"] else ""
+        return f"{statement} is not tested{reason}."
+    verb = display_label(line["decision"], line["evidence"] or "")
     if not verb.startswith(("replicates", "does not")):
         verb = f"is {verb}"
     measured = _measured(told)
     if not measured:
-        return f"{what} {verb}."
-    return f"{what} {verb}: {measured[:1].lower()}{measured[1:]}"
+        return f"{statement} {verb}."
+    return f"{statement} {verb}: {measured[:1].lower()}{measured[1:]}"
 
 
 def _order(told: Told) -> str:
-    one = told.verdict
-    n, p = _n(one, told.sizes), _p(one["p"])
-    if (one["parts"] or 0) < 2:
-        return _capital(f"{_part(one)}: {_value(one)}{_brackets(p, n)}.")
-    orders = f"mean of {one['parts'] - 1} orders"
-    return f"Kendall's tau with the printed order is {_value(one)}{_brackets(orders, p, n)}."
+    line = told.verdict
+    n, p = _n(line, told.sizes), _p(line["p"])
+    if (line["parts"] or 0) < 2:
+        return _capital(f"{_part(line)}: {_value(line)}{_brackets(p, n)}.")
+    orders = f"mean of {line['parts'] - 1} orders"
+    return f"Kendall's tau with the printed order is {_value(line)}{_brackets(orders, p, n)}."
 
 
 def _p(p: float | None) -> str:
@@ -276,30 +277,30 @@ def _p(p: float | None) -> str:
 
 
 def _trend(told: Told) -> str:
-    one = told.verdict
-    theirs = "" if one["published"] is None else f"; in the paper's numbers {_number(one['published'], '', 2)}"
-    return _capital(f"{_part(one)}: {_number(one['effect'], '', 2)}{theirs}.")
+    line = told.verdict
+    theirs = "" if line["published"] is None else f"; in the paper's numbers {_number(line['published'], '', 2)}"
+    return _capital(f"{_part(line)}: {_number(line['effect'], '', 2)}{theirs}.")
 
 
 def _same(told: Told) -> str:
     """Numbers that were worked out twice; the one furthest off only where it is another number."""
-    one = told.verdict
-    passed, parts = one["passed"] or 0, one["parts"] or 0
+    line = told.verdict
+    passed, parts = line["passed"] or 0, line["parts"] or 0
     if published.column("kind").get(told.rule.id) == "claim":
         theirs = "claimed"
-    elif one["evidence"] == AUTHORS:
+    elif line["evidence"] == AUTHORS:
         theirs = "in the files"
     else:
         theirs = "printed"
     held = _counted(passed, parts, "number", "agree")
     if passed == parts:
         return f"{held}."
-    digits = 3 if abs(one["effect"]) < 10 else 1
-    ours, other = (_number(one[name], "", digits) for name in ("effect", "published"))
+    digits = 3 if abs(line["effect"]) < 10 else 1
+    ours, other = (_number(line[name], "", digits) for name in ("effect", "published"))
     if ours == other:
-        apart = abs(one["effect"] - one["published"])
-        return f"{held}; the largest difference is {rounded(apart, -math.floor(math.log10(apart)))} ({_part(one)})."
-    return f"{held}; the one furthest off is {_part(one)}: ours {ours}, {theirs} {other}."
+        apart = abs(line["effect"] - line["published"])
+        return f"{held}; the largest difference is {rounded(apart, -math.floor(math.log10(apart)))} ({_part(line)})."
+    return f"{held}; the one furthest off is {_part(line)}: ours {ours}, {theirs} {other}."
 
 
 _OTHER_RULES = {"same": _same, "order": _order, "trend": _trend}
@@ -313,86 +314,91 @@ def _nothing(told: Told) -> str:
 
 
 def _not_tested(told: Told) -> str:
-    one = told.verdict
+    line = told.verdict
     if told.lacking:
         lacking = _listed([label(name) for name in told.lacking])
         return f"Not tested: it is about {lacking}, for which we have no usable model."
-    if one["waits_for"] == MORE_INPUTS and not one["reason"]:
+    if line["waits_for"] == MORE_INPUTS and not line["reason"]:
         return "Not tested: there are fewer than ten independent inputs."
-    return f"Not tested: {one['reason']}." if one["reason"] else "Not tested: it needs data that we do not have."
+    if line["reason"]:
+        return f"Not tested: {line['reason']}."
+    return "Not tested: it needs data that we do not have."
 
 
 def _why(told: Told) -> str:
     """Why the numbers are decided as they are, where they do not say it."""
-    one = told.verdict
+    line = told.verdict
     if told.required is not None:
-        counted, parts = told.rule.k, one["parts"]
+        counted, parts = told.rule.k, line["parts"]
         return (
             f"The claim needs {counted} comparisons that hold and we have {parts} in all; in the paper's numbers "
             f"{told.required} of these {parts} hold, so {told.required} are required."
         )
     if told.turned_by:
-        unreported = " that the paper does not report" if one["reason"] == UNREPORTED else ""
         scale = _quantity(told.rule).get("shown", "")
         choices = []
         for name, options in told.turned_by.items():
             either = _either(options, told.otherwise, scale)
             choices.append(f"{_CHOICES.get(name, name)} ({either})")
-        return f"The answer changes with a choice{unreported}: {'; '.join(choices)}."
-    if one["decision"] == UNDECIDED:
-        return _undecided(one)
+        answer = "The answer changes with a choice"
+        if line["reason"] == UNREPORTED:
+            answer += " that the paper does not report"
+        return f"{answer}: {'; '.join(choices)}."
+    if line["decision"] == UNDECIDED:
+        return _undecided(line)
     if told.equivalent and told.rule.margin:
         return f"No difference is above the margin of {_number(told.rule.margin, '', 2)}."
-    if one["reason"] == UNREPORTED:
+    if line["reason"] == UNREPORTED:
         return f"It {UNREPORTED}."
-    return _capital(f"{one['reason']}.") if one["reason"] else ""
+    return _capital(f"{line['reason']}.") if line["reason"] else ""
 
 
-def _undecided(one: Mapping[str, Any]) -> str:
-    if one["waits_for"] == RULE:
-        return f"More inputs would not decide it. {_why_not(one)}".strip()
-    if one["needed"] and one["waits_for"] == MORE_INPUTS:
-        return f"About {one['needed']:,} inputs would decide it, if the true values equal the estimates."
-    if one["needed"] and one["waits_for"] == UNOBTAINABLE:
-        return f"It would take about {one['needed']:,} inputs, more than there are."
-    if one["waits_for"] == UNOBTAINABLE:
-        return _why_not(one) or "It would take more inputs than there are, or data that we do not have."
+def _undecided(line: Mapping[str, Any]) -> str:
+    if line["waits_for"] == RULE:
+        return f"More inputs would not decide it. {_why_not(line)}".strip()
+    if line["needed"] and line["waits_for"] == MORE_INPUTS:
+        return f"About {line['needed']:,} inputs would decide it, if the true values equal the estimates."
+    if line["needed"] and line["waits_for"] == UNOBTAINABLE:
+        return f"It would take about {line['needed']:,} inputs, more than there are."
+    if line["waits_for"] == UNOBTAINABLE:
+        return _why_not(line) or "It would take more inputs than there are, or data that we do not have."
     return "More inputs may decide it."
 
 
-def _why_not(one: Mapping[str, Any]) -> str:
+def _why_not(line: Mapping[str, Any]) -> str:
     """Why a claim is undecided, where `data/undecided.csv` says it."""
     reasons = published.our_table("undecided").set_index("id")["why"]
-    return str(reasons.get(one["same_as"] or one["id"], ""))
+    return str(reasons.get(line["same_as"] or line["id"], ""))
 
 
 def repeats(told: Told, known: Mapping[str, Mapping[str, Any]]) -> str:
     """The id whose numbers a claim repeats; "" where it repeats none of `known`, the lines of a page by id, or has
     numbers of its own."""
-    one = told.verdict
-    other = known.get(one["same_as"] or "")
+    line = told.verdict
+    other = known.get(line["same_as"] or "")
     if other is None:
         return ""
     shown = ("decision", "passed", "parts", "part", "effect", "low", "high", "n")
-    return str(one["same_as"]) if all(one[name] == _known(other.get(name)) for name in shown) else ""
+    has_same_numbers = all(line[name] == _known(other.get(name)) for name in shown)
+    return str(line["same_as"]) if has_same_numbers else ""
 
 
 # ---------------------------------------------------------------------------------------------------- in the box below
 def more(told: Told) -> list[str]:
     """What is known of a verdict besides, in sentences."""
-    one = told.verdict
-    if one["decision"] in (NOTHING, NOT_TESTED):
+    line = told.verdict
+    if line["decision"] in (NOTHING, NOT_TESTED):
         return []
     said = []
-    if one["contradicted"]:
-        said.append(f"The paper's own numbers contradict {one['contradicted']} of the {one['parts']} comparisons.")
-    if one["own_repeat"]:
-        said.append(f"The paper's own repeat {one['own_repeat']}, by the same rule.")
-    variants = one["specifications"] or 0
+    if line["contradicted"]:
+        said.append(f"The paper's own numbers contradict {line['contradicted']} of the {line['parts']} comparisons.")
+    if line["own_repeat"]:
+        said.append(f"The paper's own repeat {line['own_repeat']}, by the same rule.")
+    variants = line["specifications"] or 0
     if variants > 1:
-        said.append(_of_variants(one["decision"], one["agreeing"], variants))
-    if one["decision"] == UNDECIDED and one["waits_for"] == MORE_INPUTS:
-        said.append(_why_not(one))
+        said.append(_of_variants(line["decision"], line["agreeing"], variants))
+    if line["decision"] == UNDECIDED and line["waits_for"] == MORE_INPUTS:
+        said.append(_why_not(line))
     return [sentence for sentence in said if sentence]
 
 
@@ -425,15 +431,15 @@ def models_of_page_in_words(page: str, number: int) -> str:
 
 def reason(line: Mapping[Any, Any]) -> str:
     """The reason of a line of the scoreboard in words, where the decision does not say it; "" elsewhere."""
-    one = {name: _known(line.get(name)) for name in ("id", *FIELDS)}
-    rule = analysis_plan.rule(str(one["id"]))
-    said = str(one["reason"] or "")
+    line = _whole(line)
+    rule = analysis_plan.rule(str(line["id"]))
+    said = str(line["reason"] or "")
     if rule.rule == "whole":
-        return wording.in_a_list(rule, said, str(one["evidence"] or ""))
-    parts = one["parts"] or 0
+        return wording.in_a_list(rule, said, str(line["evidence"] or ""))
+    parts = line["parts"] or 0
     if rule.rule in OF_PARTS and isinstance(rule.k, int) and 0 < parts < rule.k:
         return f"the claim needs {rule.k} comparisons that hold, and we have {parts} in all"
-    if one["decision"] == NOT_TESTED:
+    if line["decision"] == NOT_TESTED:
         words = said.replace(",", "").split()
         lacking = [label(name) for name in rule.needs if name in words]
         if lacking:
@@ -442,11 +448,11 @@ def reason(line: Mapping[Any, Any]) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------------- pieces
-def _part(one: Mapping[str, Any]) -> str:
-    return wording.comparison(str(one["part"]))
+def _part(line: Mapping[str, Any]) -> str:
+    return wording.comparison(str(line["part"]))
 
 
-def _counted(passed: int, of: int, what: str, verb: str) -> str:
+def _counted(passed: int, of: int, noun: str, verb: str) -> str:
     """How many of several hold, as the beginning of a sentence.
 
     >>> _counted(2, 2, "number", "agree"), _counted(1, 4, "comparison", "hold"), _counted(0, 2, "comparison", "hold")
@@ -454,10 +460,10 @@ def _counted(passed: int, of: int, what: str, verb: str) -> str:
     """
     if passed == of:
         all_of_them = "Both" if of == 2 else f"All {of:,}"
-        return f"{all_of_them} {what}s {verb}"
+        return f"{all_of_them} {noun}s {verb}"
     if passed == 1:
         verb = f"{verb}s"
-    return f"{passed:,} of {of:,} {what}s {verb}"
+    return f"{passed:,} of {of:,} {noun}s {verb}"
 
 
 def _number(value: float, scale: str, digits: int = 3) -> str:
@@ -466,40 +472,48 @@ def _number(value: float, scale: str, digits: int = 3) -> str:
     return of_size(value) if digits == 3 else rounded(value, digits)
 
 
-def _value(one: Mapping[str, Any], scale: str = "") -> str:
-    value = _number(one["effect"], scale)
-    if None in (one["low"], one["high"]):
+def _value(line: Mapping[str, Any], scale: str = "") -> str:
+    value = _number(line["effect"], scale)
+    if None in (line["low"], line["high"]):
         return value
-    return f"{value} [{_number(one['low'], scale)}, {_number(one['high'], scale)}]"
+    return f"{value} [{_number(line['low'], scale)}, {_number(line['high'], scale)}]"
 
 
-def _in_brackets(one: Mapping[str, Any], before: Sequence[str] = (), scale: str = "", sizes: Sequence[int] = ()) -> str:
-    theirs = "" if one["published"] is None else f"{source_of_theirs(one)} {_number(one['published'], scale)}"
-    return _brackets(*before, theirs, _n(one, sizes))
+def _in_brackets(
+    line: Mapping[str, Any], before: Sequence[str] = (), scale: str = "", sizes: Sequence[int] = ()
+) -> str:
+    return _brackets(*before, _theirs(line, scale), _n(line, sizes))
 
 
-def _n(one: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
+def _theirs(line: Mapping[str, Any], scale: str) -> str:
+    """The published value of a line with its source, for the brackets; "" where nothing is published."""
+    if line["published"] is None:
+        return ""
+    return f"{source_of_theirs(line)} {_number(line['published'], scale)}"
+
+
+def _n(line: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
     """Of how many inputs a number is: `sizes`, and what the line says where these are not known.
 
     >>> _n({"n": 32}, [640]), _n({"n": 32}, [32, 640, 640]), _n({"n": 1200}), _n({"n": None})
     ('n = 640', 'n = 32 to 640, by order', 'n = 1,200', '')
     """
-    known = [*sizes] or [one["n"]] * bool(one["n"])
+    known = [*sizes] or [line["n"]] * bool(line["n"])
     if not known:
         return ""
     low, high = min(known), max(known)
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}, by order"
 
 
-def source_of_theirs(one: Mapping[Any, Any]) -> str:
+def source_of_theirs(line: Mapping[Any, Any]) -> str:
     """Where the number beside ours stands."""
-    if one["evidence"] != AUTHORS:
+    if line["evidence"] != AUTHORS:
         return "published"
-    if published.sources().get(one["id"]) != published.REVIEW:
+    if published.sources().get(line["id"]) != published.REVIEW:
         return "in the files"
     # The number that a review page states may be another one: it says that random scores get 0, the files have 0.46.
-    stated = re.findall(r"\d+\.?\d*", published.column("published_value")[one["id"]])
-    return "on the review page" if one["published"] in map(float, stated) else "in the files"
+    stated = re.findall(r"\d+\.?\d*", published.column("published_value")[line["id"]])
+    return "on the review page" if line["published"] in map(float, stated) else "in the files"
 
 
 def _brackets(*pieces: str) -> str:
@@ -523,6 +537,11 @@ def _either(options: Sequence[str], otherwise: Mapping[str, Mapping[str, Any]], 
 def _listed(names: Sequence[str]) -> str:
     last = f" and {names[-1]}" if len(names) > 1 else ""
     return f"{', '.join(names[:-1] or names)}{last}"
+
+
+def _whole(line: Mapping[Any, Any]) -> dict[str, Any]:
+    """A line of the scoreboard with all its fields, None where nothing is known."""
+    return {name: _known(line.get(name)) for name in ("id", *FIELDS)}
 
 
 def _known(value: Any) -> Any:

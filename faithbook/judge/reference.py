@@ -144,16 +144,16 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     if not (folder / MANIFEST).is_file():
         raise DataError(f"{folder} holds no whole run: expected {MANIFEST} in it, as a folder below results/*/runs has")
     facts: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    what = f"{facts['notebook']} in {folder}"
+    run = f"{facts['notebook']} in {folder}"
     if facts["kind"] != "compute" or not shareable(facts["notebook"]):
-        raise DataError(f"{what} is no computation whose values are shared: only such go into the reference")
+        raise DataError(f"{run} is no computation whose values are shared: only such go into the reference")
     if facts["profile"] != profile:
-        raise DataError(f"{what} ran at the profile {facts['profile']}, the reference is of {profile}")
+        raise DataError(f"{run} ran at the profile {facts['profile']}, the reference is of {profile}")
     if not is_clean(facts["commit"]):
-        run_of = f"{what} ran at the commit {facts['commit']}"
+        run_of = f"{run} ran at the commit {facts['commit']}"
         raise DataError(f"{run_of}: nobody could make its numbers again; run it on one")
     if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
-        raise DataError(f"{what} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
+        raise DataError(f"{run} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
     return facts
 
 

@@ -60,14 +60,14 @@ def statements_in_sentences(rule: Rule, said: str, evidence: str) -> str:
     return " ".join(_sentence(STATEMENTS.get(name, name), word) for name, word in found.items())
 
 
-def _sentence(what: str, word: str) -> str:
+def _sentence(statement: str, word: str) -> str:
     """What is decided of one statement.
 
     >>> _sentence("the size", "replicates on our models"), _sentence("the size", "mixed")
     ('The size replicates on our models.', 'The size is mixed.')
     """
     if word == NOTHING:
-        return f"For {what} there is nothing to test."
+        return f"For {statement} there is nothing to test."
     if not word.startswith(("replicates", "does", "holds")):
         word = f"is {word}"
-    return f"{what[:1].upper()}{what[1:]} {word}."
+    return f"{statement[:1].upper()}{statement[1:]} {word}."

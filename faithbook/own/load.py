@@ -264,13 +264,13 @@ def _files(folder: Path) -> dict[str, str | None]:
     if LABELS not in plain:
         return label_of
     rows = read_table(folder / LABELS, ("file", "label"))
-    for what, which in (
+    for fault, files in (
         ("names files that are not there", set(rows["file"]) - set(label_of)),
         ("leaves out", set(label_of) - set(rows["file"])),
         ("names more than once", set(rows["file"][rows["file"].duplicated()])),
     ):
-        if which:
-            raise DataError(f"{folder / LABELS} {what}: {some(sorted(which))}; expected one row for each image")
+        if files:
+            raise DataError(f"{folder / LABELS} {fault}: {some(sorted(files))}; expected one row for each image")
     return dict(zip(rows["file"], rows["label"], strict=True))
 
 

@@ -15,6 +15,6 @@ def details(title: str, *shown: Markdown | str) -> Markdown:
     Text.
     :::::
     """
-    texts = [one if isinstance(one, str) else str(one.data) for one in shown]
+    texts = [piece if isinstance(piece, str) else str(piece.data) for piece in shown]
     body = "\n\n".join(text.strip() for text in texts if text)
     return Markdown(f":::::{{admonition}} {title}\n:class: dropdown note\n\n{body}\n:::::")

@@ -89,38 +89,38 @@ def forest_html(findings: list[Finding], *, to: str = "") -> str:
     return "".join([*parts, "</div>"])
 
 
-def _line(one: Finding, to: str) -> str:
-    evidence = "" if one.evidence == one.verdict else f"<small>{html.escape(one.evidence)}</small>"
-    waits = f"<small>{html.escape(one.waits)}</small>" if one.waits else ""
-    link = f"{to}#verdict-{one.id.replace('_', '-')}"
-    kind = re.sub(r"[^a-z]+", "-", one.verdict)
+def _line(finding: Finding, to: str) -> str:
+    evidence = "" if finding.evidence == finding.verdict else f"<small>{html.escape(finding.evidence)}</small>"
+    waits = f"<small>{html.escape(finding.waits)}</small>" if finding.waits else ""
+    link = f"{to}#verdict-{finding.id.replace('_', '-')}"
+    kind = re.sub(r"[^a-z]+", "-", finding.verdict)
     return (
         '<div class="forest-line" role="listitem"><span class="forest-words">'
-        f'<a href="{link}">{html.escape(one.words)}</a></span>{_drawing(one)}'
-        f'<span class="forest-end"><span class="verdict verdict-{kind}">{html.escape(one.verdict)}</span> '
+        f'<a href="{link}">{html.escape(finding.words)}</a></span>{_drawing(finding)}'
+        f'<span class="forest-end"><span class="verdict verdict-{kind}">{html.escape(finding.verdict)}</span> '
         f"{evidence}{waits}</span></div>"
     )
 
 
-def _drawing(one: Finding) -> str:
+def _drawing(finding: Finding) -> str:
     y = HEIGHT / 2
-    spoken = html.escape(one.spoken, quote=True)
-    if math.isnan(one.ours):
+    spoken = html.escape(finding.spoken, quote=True)
+    if math.isnan(finding.ours):
         return f'<small class="forest-none">{spoken}</small>'
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}"><title>{spoken}</title>']
-    if one.borders:
-        left = one.place(one.borders[0])
-        right = one.place(one.borders[1]) if len(one.borders) > 1 else WIDTH
+    if finding.borders:
+        left = finding.place(finding.borders[0])
+        right = finding.place(finding.borders[1]) if len(finding.borders) > 1 else WIDTH
         parts.append(f'<rect class="holds" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{HEIGHT}"/>')
     parts += [
-        f'<line class="border" x1="{one.place(border):.1f}" x2="{one.place(border):.1f}" y1="0" y2="{HEIGHT}"/>'
-        for border in one.borders
+        f'<line class="border" x1="{finding.place(border):.1f}" x2="{finding.place(border):.1f}" y1="0" y2="{HEIGHT}"/>'
+        for border in finding.borders
     ]
-    if not math.isnan(one.low):
-        ends = f'x1="{one.place(one.low):.1f}" x2="{one.place(one.high):.1f}"'
+    if not math.isnan(finding.low):
+        ends = f'x1="{finding.place(finding.low):.1f}" x2="{finding.place(finding.high):.1f}"'
         parts.append(f'<line class="interval" {ends} y1="{y}" y2="{y}"/>')
-    if not math.isnan(one.published):
-        x = one.place(one.published)
+    if not math.isnan(finding.published):
+        x = finding.place(finding.published)
         parts.append(f'<path class="published" d="M{x:.1f} {y - 6}l6 6l-6 6l-6 -6z"/>')
-    parts.append(f'<circle class="ours" cx="{one.place(one.ours):.1f}" cy="{y}" r="4"/>')
+    parts.append(f'<circle class="ours" cx="{finding.place(finding.ours):.1f}" cy="{y}" r="4"/>')
     return "".join([*parts, "</svg>"])

@@ -196,7 +196,7 @@ def _legend(fig: Any, axes: Sequence[Any], styles: Mapping[str, object]) -> None
     fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(len(named), 4), fontsize="small")
 
 
-def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
+def _spoken(frame: pd.DataFrame, kind: str, place: str, look: Layout) -> str:
     """What a plot shows, from its frame: every point, or of many the ends of each series."""
     by_panel = []
     for panel, rows in look.panels(frame).items():
@@ -212,7 +212,7 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
         by_panel.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
     many = " Of each series the lowest and the highest." if len(frame) > _MOST_SPOKEN else ""
     intervals = " with 95 % intervals" if frame["low"].notna().any() else ""
-    return f"{what}{intervals}.{many} {'. '.join(by_panel)}."
+    return f"{kind}{intervals}.{many} {'. '.join(by_panel)}."
 
 
 # --------------------------------------------------------------------------------------------------------------- claims

@@ -293,13 +293,13 @@ with TemporaryDirectory() as folder:
 attempts["little_memory"] = pages.refusal(
     lambda: estimate(classifier, brought, names, wanted, erase=erased, **options, free=ahead.bytes)
 )
-what = {
+attempt_in_words = {
     "no_text": "A file whose texts are in another column",
     "other_label": "A label that the model does not have",
     "too_long": "A text that is too long for the model",
     "little_memory": "This evaluation with too little memory",
 }
-Markdown("\n".join(f"- {what[name]}: ``{message}``" for name, message in attempts.items()))
+Markdown("\n".join(f"- {attempt_in_words[name]}: ``{message}``" for name, message in attempts.items()))
 
 # %%
 run.provenance(n=len(brought), note=f"model {model}, texts {data}")

@@ -309,7 +309,7 @@ attempts["Patches that do not divide the image"] = pages.refusal(
 attempts["This evaluation with too little memory"] = pages.refusal(
     lambda: estimate(classifier, brought, names, wanted, erase=erased, **options, free=ahead.bytes)
 )
-Markdown("\n".join(f"- {what}: ``{message}``" for what, message in attempts.items()))
+Markdown("\n".join(f"- {attempt}: ``{message}``" for attempt, message in attempts.items()))
 
 # %%
 run.provenance(n=len(brought), note=f"model {model}, images {data}")

@@ -97,7 +97,7 @@ page.table(
 )
 
 # %%
-overall = {what: share(what, language=others).ours.interval() for what in COMPARED}
+overall = {quantity: share(quantity, language=others).ours.interval() for quantity in COMPARED}
 Markdown(
     f"Over all languages {overall['linked'].estimate:.0%} of the English words have a link and "
     f"{overall['copied'].estimate:.0%} are copied. For each 100 linked words there are {100 * overall['more links'].estimate:.0f} links "

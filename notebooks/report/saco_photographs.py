@@ -83,8 +83,8 @@ def lay(ax, light, group, title):
 
 def picture_in_words(key):
     """What an image shows and what the model takes it for."""
-    one = by_picture[key].iloc[0]
-    return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
+    image = by_picture[key].iloc[0]
+    return f"an image of {label(image.dataset)}, label {image.label}, taken for {image.predicted} with probability {image.p_full:.2f}"
 
 
 # %% [markdown]

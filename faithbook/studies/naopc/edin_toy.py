@@ -124,11 +124,11 @@ def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame)
     return by_name
 
 
-def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> None:
+def _agree(name: str, score: str, pairs: Mapping[Any, tuple[float, float]]) -> None:
     """Raise DataError where the two numbers of a pair differ by more than rounding."""
     for key, (first, other) in pairs.items():
         if not abs(first - other) < EXACT:
-            raise DataError(f"{what} of {name} ({key}): {first} and {other}, expected the same: run it again")
+            raise DataError(f"{score} of {name} ({key}): {first} and {other}, expected the same: run it again")
 
 
 def bounds_in_three_ways(by_name: Mapping[str, Small]) -> pd.DataFrame:

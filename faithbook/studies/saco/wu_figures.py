@@ -221,8 +221,8 @@ class Picture:
     @property
     def described(self) -> str:
         """What it shows and what the model takes it for."""
-        one = self.facts
-        return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
+        facts = self.facts
+        return f"an image of {label(facts.dataset)}, label {facts.label}, taken for {facts.predicted}"
 
     @property
     def methods(self) -> list[str]:
@@ -261,7 +261,7 @@ def maps(picture: Picture) -> Drawn:
     picture.draw(panel, picture.pixels, f"the image: {picture.facts.label}")
     for ax, method in zip(panels, picture.methods, strict=True):
         picture.draw_map(ax, method)
-    signed = sum(one.score.min() < 0 for one in picture.maps.values())
+    signed = sum(pixels.score.min() < 0 for pixels in picture.maps.values())
     return fig, (
         f"Small images: {picture.described} with probability {picture.facts.p_full:.2f}, and the maps of "
         f"{len(picture.maps)} explanations of that answer. {signed} of them have scores below zero."

@@ -187,7 +187,7 @@ def released_soft(p_full: float, answers: pd.DataFrame) -> tuple[float, float]:
     `answers`: columns what ("blank", "sufficiency", "comprehensiveness"), draw, p. Sufficiency is cut to [0, 1], with
     1/10,000 taken off its baseline; comprehensiveness is not divided by the room.
     """
-    drops = {what: np.maximum(0, p_full - part.p.to_numpy()) for what, part in answers.groupby("what")}
+    drops = {erased: np.maximum(0, p_full - part.p.to_numpy()) for erased, part in answers.groupby("what")}
     s0 = 1 - drops["blank"][0] - 1e-4
     ns = np.clip((1 - drops["sufficiency"] - s0) / (1 - s0), 0, 1)
     return float(ns.mean()), float(drops["comprehensiveness"].mean())
