@@ -20,7 +20,7 @@ from faithbook.judge import analysis_plan, published, wording
 from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
-from faithbook.judge.wording import STATEMENTS
+from faithbook.judge.wording import STATEMENTS, capital
 from faithbook.show.labels import label
 from faithbook.show.tables import of_size, rounded
 from faithbook.stats.evidence_levels import AUTHORS, MIXED, NOT_TESTED, NOTHING, UNDECIDED, display_label
@@ -143,7 +143,7 @@ def number(verdict: Mapping[str, Any]) -> str:
     line = _whole(verdict)
     if line["effect"] is None:
         return ""
-    return _capital(f"{_part(line)}: {_value(line)}{_in_brackets(line)}.")
+    return capital(f"{_part(line)}: {_value(line)}{_in_brackets(line)}.")
 
 
 def number_or_reason(line: Mapping[Any, Any]) -> str:
@@ -206,7 +206,7 @@ def _comparisons(told: Told) -> str:
     scale = _quantity(told.rule).get("shown", "")
     value = f"{_value(line, scale)}{_in_brackets(line, _about(told), scale, told.sizes)}"
     if not _is_of_several(told):
-        return _capital(f"{_part(line)}: {value}.")
+        return capital(f"{_part(line)}: {value}.")
     parts = line["parts"]
     held = _counted(line["passed"], parts, "comparison", "hold")
     asked = told.required if told.required is not None else told.rule.needed(parts)
@@ -245,7 +245,7 @@ def _quantity(rule: Rule) -> Mapping[str, str]:
 def _statement(name: str, told: Told) -> str:
     """One statement of a sentence that makes several."""
     line = told.verdict
-    statement = _capital(STATEMENTS.get(name, name))
+    statement = capital(STATEMENTS.get(name, name))
     if line["decision"] in (NOTHING, NOT_TESTED):
         reason = f": {line['reason']}" if line["reason"] else ""
         return f"{statement} is not tested{reason}."
@@ -262,7 +262,7 @@ def _order(told: Told) -> str:
     line = told.verdict
     n, p = _n(line, told.sizes), _p(line["p"])
     if (line["parts"] or 0) < 2:
-        return _capital(f"{_part(line)}: {_value(line)}{_brackets(p, n)}.")
+        return capital(f"{_part(line)}: {_value(line)}{_brackets(p, n)}.")
     orders = f"mean of {line['parts'] - 1} orders"
     return f"Kendall's tau with the printed order is {_value(line)}{_brackets(orders, p, n)}."
 
@@ -279,7 +279,7 @@ def _p(p: float | None) -> str:
 def _trend(told: Told) -> str:
     line = told.verdict
     theirs = "" if line["published"] is None else f"; in the paper's numbers {_number(line['published'], '', 2)}"
-    return _capital(f"{_part(line)}: {_number(line['effect'], '', 2)}{theirs}.")
+    return capital(f"{_part(line)}: {_number(line['effect'], '', 2)}{theirs}.")
 
 
 def _same(told: Told) -> str:
@@ -310,7 +310,7 @@ _OTHER_RULES = {"same": _same, "order": _order, "trend": _trend}
 def _nothing(told: Told) -> str:
     if told.verdict["reason"] == OWN_REPEATS:
         return "The paper's own repeats disagree, so there is nothing to replicate."
-    return _capital(f"{told.verdict['reason']}.") if told.verdict["reason"] else ""
+    return capital(f"{told.verdict['reason']}.") if told.verdict["reason"] else ""
 
 
 def _not_tested(told: Told) -> str:
@@ -350,7 +350,7 @@ def _why(told: Told) -> str:
         return f"No difference is above the margin of {_number(told.rule.margin, '', 2)}."
     if line["reason"] == UNREPORTED:
         return f"It {UNREPORTED}."
-    return _capital(f"{line['reason']}.") if line["reason"] else ""
+    return capital(f"{line['reason']}.") if line["reason"] else ""
 
 
 def _undecided(line: Mapping[str, Any]) -> str:
@@ -546,12 +546,3 @@ def _whole(line: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _known(value: Any) -> Any:
     return None if value is None or pd.isna(value) or value == "" else value
-
-
-def _capital(text: str) -> str:
-    """A text as the beginning of a sentence; a symbol keeps its letter.
-
-    >>> _capital("random scores"), _capital("x∇x (L2)"), _capital("α (attention)")
-    ('Random scores', 'x∇x (L2)', 'α (attention)')
-    """
-    return f"{text[:1].upper()}{text[1:]}" if text[:2].isascii() else text

@@ -20,6 +20,7 @@ from faithbook.engine.studies import confirmations, studies
 from faithbook.judge import in_sentences, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
 from faithbook.judge.sentences import Results, decisions_written_for
+from faithbook.judge.wording import capital, plain, plain_with_id
 from faithbook.show import figures
 from faithbook.show.numbers import row_of
 from faithbook.show.page import badge
@@ -100,8 +101,8 @@ def decided(when: str, results: Results) -> str:
         number = in_sentences.number_or_reason(line)
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
         facts = ", ".join(filter(None, [of_review, _rests_on(line)]))
-        plain = _plain(name)
-        link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">{plain[:1].upper()}{plain[1:]}</a>'
+        words = capital(plain(name))
+        link = f'<a href="executed/scoreboard.html#{summary.anchor(name)}">{words}</a>'
         said.append(f"{': '.join(filter(None, [f'{link}: *{word}* ({facts})', number]))}.")
     return " ".join(said)
 
@@ -137,9 +138,8 @@ def again_on_unseen(when: str) -> str:
     for name, written in judged.items():
         decision, evidence_level = (str(value) for value in again.loc[name, ["decision", "evidence"]])
         if decision not in written:
-            plain = _plain(name)
             word = evidence_levels.display_label(decision, evidence_level).removesuffix(" on our models")
-            others.append(f"“{plain}” ({word})")
+            others.append(f"“{plain(name)}” ({word})")
     sizes = sorted({int(float(str(again.loc[name, "n"]))) for name in judged})
     n = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
     inputs = f"On inputs that were first measured after the rules were frozen (n = {n})"
@@ -177,10 +177,8 @@ def on_unseen(overview: str, results: Results) -> str:
     ]
     for name in names:
         before = evidence_levels.display_label(results.decision(name), str(results.board.loc[name, "evidence"]))
-        plain = published.column("plain")[name] or published.column("claim")[name]
-        words = f"{plain[:1].upper()}{plain[1:].rstrip('.')} (`{name}`)"
         alone = evidence_levels.display_label(str(again.loc[name, "before"]), str(again.loc[name, "evidence"]))
-        cells = (words, before, alone, on_unseen_inputs(name, again), what_decides_with_both(name, again))
+        cells = (plain_with_id(name), before, alone, on_unseen_inputs(name, again), what_decides_with_both(name, again))
         rows.append(f"| {' | '.join(cells)} |")
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
@@ -218,15 +216,10 @@ def _of_further(names: list[str], again: pd.DataFrame, results: Results, how: st
     if not names:
         return ""
     same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
-    others = [f"“{_plain(name)}” (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
+    others = [f"“{plain(name)}” (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
     findings = f"{len(names)} further finding{'s' * (len(names) != 1)}"
     begins = f"For {findings} of this study the number of inputs was {how}: {len(same)} got the same decision"
     return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
-
-
-def _plain(name: str) -> str:
-    """A claim in the words for readers, without its full stop."""
-    return (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
 
 
 def _rests_on(line: Mapping[Any, Any]) -> str:
@@ -337,7 +330,7 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
         facts = _rests_on(verdict)
         number = in_sentences.number_or_reason(verdict)
         decides = f"{number} ({facts})" if number else facts
-        cells = (f"{words[:1].upper()}{words[1:]}", source(name), decided, decides, f"{{doc}}`../executed/{page}`")
+        cells = (capital(words), source(name), decided, decides, f"{{doc}}`../executed/{page}`")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -21,6 +21,7 @@ from faithbook.judge.scoreboard import (
     starred,
     what_decides_with_both,
 )
+from faithbook.judge.wording import capital, plain, plain_with_id
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
 from faithbook.show.tables import rounded
@@ -114,19 +115,16 @@ def findings(board: pd.DataFrame) -> list[Finding]:
     """The distinct findings of a board as lines of one figure, by whose they are (each paper's, a review page's, ours),
     the firmest evidence first."""
     rows = facts(board)
-    claims = published.claims().set_index("id")
-    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
     lines = []
     for paper, name in names().items():
         for row in rows[rows["paper"] == paper].to_dict("records"):
-            said = str(words[row["id"]]).rstrip(".")
             rule = analysis_plan.rule(row["id"])
             numbers = {key: _number(row[key]) for key in ("low", "high", "published")}
             lines.append(
                 Finding(
                     group=name,
                     id=row["id"],
-                    words=f"{said[:1].upper()}{said[1:]}.",
+                    words=f"{capital(plain(row['id']))}.",
                     verdict=evidence_levels.display_label(row["decision"], row["evidence"]),
                     evidence=row["level"],
                     borders=() if rule.rule == "same" else rule.lines,
@@ -212,32 +210,34 @@ def all_verdicts(board: pd.DataFrame) -> pd.DataFrame:
     order = [*LEVELS, NOTHING].index
     rows = rows.sort_values("level", key=lambda column: column.map(order), kind="stable")
     rows = rows.sort_values("id", key=lambda column: ~column.map(is_headline), kind="stable", ignore_index=True)
-    claims, again = published.claims().set_index("id").loc[rows["id"]], confirmed()
-    facts_of = rows["same_as"].where(rows["same_as"] != "", rows["id"])
-    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
-    status = claims["status_in_published_tables"]
-    judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
-    errs = error_rates.rates_beyond_promise(rows)
-    return pd.DataFrame(
-        {
-            "claim": [
-                f"{_marked(name)}{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}{_seen_on(page)}"
-                for name, text, page in zip(rows["id"], words, rows["page"], strict=True)
-            ],
-            "decision": [
-                badge(evidence_levels.display_label(decision, evidence)) + (" ★" if star else "")
-                for decision, evidence, star in zip(rows["decision"], rows["evidence"], starred(rows), strict=True)
-            ],
-            "source": [cited(paper) for paper in rows["paper"]],
-            "evidence": rows["level"].where(judged, "–"),
-            DECIDES: [in_sentences.deciding(row) or "–" for row in rows.to_dict("records")],
-            "n": rows["n"].astype(str).where(judged & rows["n"].notna(), "–"),
-            "more": [
-                _more(row, on_unseen_inputs(fact, again), printed, errs.get(row["id"]))
-                for row, fact, printed in zip(rows.to_dict("records"), facts_of, status, strict=True)
-            ],
-        }
-    )
+    again, errs = confirmed(), error_rates.rates_beyond_promise(rows)
+    claims = published.claims().set_index("id").to_dict("index")
+    is_judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
+    cells = []
+    for row, star in zip(rows.to_dict("records"), starred(rows), strict=True):
+        claim = claims[row["id"]]
+        # What unseen inputs say of a finding stands under the id that was judged on them.
+        unseen = on_unseen_inputs(row["same_as"] or row["id"], again)
+        decision = badge(evidence_levels.display_label(row["decision"], row["evidence"]))
+        cells.append(
+            {
+                "claim": _with_place(row, claim["plain"] or claim["claim"]),
+                "decision": f"{decision} ★" if star else decision,
+                "source": cited(row["paper"]),
+                DECIDES: in_sentences.deciding(row) or "–",
+                "more": _more(row, unseen, claim["status_in_published_tables"], errs.get(row["id"])),
+            }
+        )
+    table = pd.DataFrame(cells)
+    table["evidence"] = rows["level"].where(is_judged, "–")
+    table["n"] = rows["n"].astype(str).where(is_judged & rows["n"].notna(), "–")
+    return table[["claim", "decision", "source", "evidence", DECIDES, "n", "more"]]
+
+
+def _with_place(row: Mapping[Any, Any], words: str) -> str:
+    """A claim with its id, the place that links to it lead to, and the page that judges it."""
+    name = row["id"]
+    return f"{_marked(name)}{capital(words)} `{name}`{{#{anchor(name)}}}{_seen_on(row['page'])}"
 
 
 def _marked(name: str) -> str:
@@ -275,16 +275,16 @@ def twice(board: pd.DataFrame, *, headline: bool) -> pd.DataFrame:
     """The findings that were judged on the values of this book and again on unseen inputs, the headline claims or the
     others: the claim with its id, both decisions, that of the same model on the inputs before, and the comparison that
     decides on the unseen ones. Where these leave it open, the decision of both samples together stands in brackets."""
-    again, claims = confirmed(), published.claims().set_index("id")
+    again = confirmed()
     rows = board[[name in again.index and is_headline(name) == headline for name in board["id"]]]
-    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
+    unseen = [again.loc[name] for name in rows["id"]]
     return pd.DataFrame(
         {
-            "claim": [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in rows["id"]],
+            "claim": [plain_with_id(name) for name in rows["id"]],
             "before": [_bare(*told) for told in zip(rows["decision"], rows["evidence"], strict=True)],
-            "before, same model": [_bare(*again.loc[name, ["before", "evidence"]]) for name in rows["id"]],
-            "on unseen inputs": [_alone_and_pooled(again.loc[name]) for name in rows["id"]],
-            "n": [again.loc[name, "n"] for name in rows["id"]],
+            "before, same model": [_bare(line["before"], line["evidence"]) for line in unseen],
+            "on unseen inputs": [_alone_and_pooled(line) for line in unseen],
+            "n": [line["n"] for line in unseen],
             "what decides there": [what_decides_with_both(name, again) for name in rows["id"]],
         }
     )
@@ -304,10 +304,7 @@ def unconfirmed(board: pd.DataFrame) -> pd.DataFrame:
 def undecided_table(board: pd.DataFrame) -> pd.DataFrame:
     """The undecided findings (`scoreboard.undecided_findings`) for people: each in words with its id."""
     table = scoreboard.undecided_findings(board)
-    claims = published.claims().set_index("id")
-    words = claims["plain"].where(claims["plain"] != "", claims["claim"])
-    said = [f"{words[name][:1].upper()}{words[name][1:].rstrip('.')} (`{name}`)" for name in table["finding"]]
-    return table.assign(finding=said, n=table["n"].astype(str))
+    return table.assign(finding=table["finding"].map(plain_with_id), n=table["n"].astype(str))
 
 
 def answers_to_referee(board: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,25 @@ STATEMENTS = {
 """What one sentence of a paper says, by the names that the analysis plan has for it."""
 
 
+def capital(text: str) -> str:
+    """A text as the beginning of a sentence; a symbol keeps its letter.
+
+    >>> capital("random scores"), capital("x∇x (L2)"), capital("α (attention)")
+    ('Random scores', 'x∇x (L2)', 'α (attention)')
+    """
+    return f"{text[:1].upper()}{text[1:]}" if text[:2].isascii() else text
+
+
+def plain(name: str) -> str:
+    """A claim in the words for readers, else in those of its source, without its full stop."""
+    return (published.column("plain")[name] or published.column("claim")[name]).rstrip(".")
+
+
+def plain_with_id(name: str) -> str:
+    """A claim in the words for readers as a cell of a table, with the id under which it is cited."""
+    return f"{capital(plain(name))} (`{name}`)"
+
+
 def comparison(part: str) -> str:
     """A comparison in words: as `data/parts.csv` has it, else under its own name.
 
@@ -70,4 +89,4 @@ def _sentence(statement: str, word: str) -> str:
         return f"For {statement} there is nothing to test."
     if not word.startswith(("replicates", "does", "holds")):
         word = f"is {word}"
-    return f"{statement[:1].upper()}{statement[1:]} {word}."
+    return f"{capital(statement)} {word}."
