@@ -75,8 +75,8 @@ def _turn(item: pytest.Item) -> int:
 @pytest.fixture(scope="session")
 def html() -> Path:
     """The folder of the built pages; builds the smoke book where none is named."""
-    if given := os.environ.get("FAITHLIB_BOOK_HTML"):
-        return Path(given).resolve()
+    if folder := os.environ.get("FAITHLIB_BOOK_HTML"):
+        return Path(folder).resolve()
     line = [sys.executable, "-m", "faithbook", "book", "--profile", "smoke"]
     # The book's notebooks set their own threads, and find nothing of this test run in their environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("FAITHLIB_RUN", "PYTEST"))}

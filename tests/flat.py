@@ -27,6 +27,6 @@ def count_rows(model: Any, inputs: Any, **options: Any) -> RowCount:
 
 def _taken(name: str, options: dict[str, Any]) -> Any:
     """The settings of this name out of the options, with the fields that are among these."""
-    given = options.pop(name, GROUPS[name]())
-    changed = {field: options.pop(field) for field in given.__dataclass_fields__ if field in options}
-    return replace(given, **changed)
+    group = options.pop(name, GROUPS[name]())
+    changed = {field: options.pop(field) for field in group.__dataclass_fields__ if field in options}
+    return replace(group, **changed)

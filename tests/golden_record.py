@@ -48,20 +48,20 @@ def compare(before: Path, after: Path, tolerance: float) -> list[str]:
     names = sorted({path.name for folder in (before, after) for path in folder.iterdir()})
     differences = []
     for name in names:
-        one, two = before / name, after / name
-        if not (one.exists() and two.exists()):
-            differences.append(f"{name}: only {'before' if one.exists() else 'after'}")
+        first, two = before / name, after / name
+        if not (first.exists() and two.exists()):
+            differences.append(f"{name}: only {'before' if first.exists() else 'after'}")
         elif name.endswith(".csv"):
-            differences += [f"{name}: {what}" for what in _table_differences(one, two, tolerance)]
+            differences += [f"{name}: {difference}" for difference in _table_differences(first, two, tolerance)]
         else:
-            old, new = (set(path.read_text(encoding="utf-8").splitlines()) for path in (one, two))
+            old, new = (set(path.read_text(encoding="utf-8").splitlines()) for path in (first, two))
             differences += [f"- {line}" for line in sorted(old - new)] + [f"+ {line}" for line in sorted(new - old)]
     return differences
 
 
-def _table_differences(one: Path, two: Path, tolerance: float) -> list[str]:
+def _table_differences(first: Path, two: Path, tolerance: float) -> list[str]:
     """Columns, rows and cells in which two tables differ; numbers that agree to `tolerance` (relative) are the same."""
-    old, new = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (one, two))
+    old, new = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, two))
     if list(old.columns) != list(new.columns):
         return [f"columns {sorted(set(old.columns) ^ set(new.columns)) or 'in another order'}"]
     if len(old) != len(new):
@@ -85,11 +85,11 @@ def main() -> int:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--profile", default="laptop")
     parser.add_argument("--tolerance", type=float, default=1e-6)
-    given = parser.parse_args()
-    if given.verb == "keep":
-        keep(given.folders[0], given.profile)
+    options = parser.parse_args()
+    if options.verb == "keep":
+        keep(options.folders[0], options.profile)
         return 0
-    differences = compare(*given.folders, given.tolerance)
+    differences = compare(*options.folders, options.tolerance)
     print("\n".join(differences) or "no difference")
     return 1 if differences else 0
 

@@ -92,15 +92,15 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
 def _free_ports(number: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in sockets]
 
 
 def _start(stack: contextlib.ExitStack, line: list[str], environment: dict[str, str]) -> None:
-    given = {**os.environ, **environment}
+    settings = {**os.environ, **environment}
     line = ["setpriv", "--pdeathsig", "TERM", *line]  # a killed test run leaves no daemons
-    process = subprocess.Popen(line, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(line, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def end() -> None:
         process.terminate()
@@ -138,5 +138,5 @@ def _end_jobs(environment: dict[str, str]) -> None:
 
 def ask(environment: dict[str, str], *words: str) -> str:
     """What a command of Slurm's prints."""
-    given = {**os.environ, **environment}
-    return subprocess.run(words, env=given, capture_output=True, text=True, timeout=120, check=False).stdout.strip()
+    settings = {**os.environ, **environment}
+    return subprocess.run(words, env=settings, capture_output=True, text=True, timeout=120, check=False).stdout.strip()

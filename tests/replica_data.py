@@ -34,10 +34,10 @@ _TOGETHER = ("th", "zh")  # written without spaces
 
 def _says() -> Iterator[tuple[str, tuple[str, list[str], list[str]]]]:
     lines = _SAID.strip().splitlines()
-    for first, what in zip(lines[::2], lines[1::2], strict=True):
+    for first, sentence in zip(lines[::2], lines[1::2], strict=True):
         language, _, who = first.strip().partition(": ")
         between = "" if language in _TOGETHER else " "
-        yield language, (between, who.split(" | "), what.strip().split(" | "))
+        yield language, (between, who.split(" | "), sentence.strip().split(" | "))
 
 
 SAYS = dict(_says())

@@ -59,7 +59,7 @@ HEADS = (("snli", 3), ("mnli", 3), ("sst", 2), ("yelp", 2), ("imdb", 2))
 
 def family(name: str) -> Family:
     """What a repository is; who adds a model to the table of profiles says it here."""
-    found = next((one for part, one in FAMILIES if part.casefold() in name.casefold()), None)
+    found = next((kin for part, kin in FAMILIES if part.casefold() in name.casefold()), None)
     assert found is not None, f"tests/replica_models.py does not know what {name} is: give FAMILIES its family"
     return found
 
@@ -68,18 +68,18 @@ def make(name: str, folder: Path, said: Iterable[str]) -> None:
     """Write the files of a repository; `said`: texts whose characters and frequent words its tokenizer has to know."""
     folder.mkdir(parents=True)
     torch.manual_seed(sum(map(ord, name)))
-    one = family(name)
-    if one.kind == "timm":
+    kin = family(name)
+    if kin.kind == "timm":
         _timm(name.removeprefix("timm/"), folder)
         return
-    tokenizer = _TOKENIZERS[one.kind](list(said), cased=one.cased)
+    tokenizer = _TOKENIZERS[kin.kind](list(said), cased=kin.cased)
     tokenizer.save_pretrained(folder)
     classes = next((n for part, n in HEADS if part in name.casefold()), 0)
-    model = _model(one, len(tokenizer), classes)
+    model = _model(kin, len(tokenizer), classes)
     model.save_pretrained(folder)
     weights = folder / "model.safetensors"
     torch.save(safetensors.torch.load_file(weights), folder / "pytorch_model.bin")
-    if one.pickled:
+    if kin.pickled:
         weights.unlink()
 
 
@@ -132,21 +132,21 @@ _TOKENIZERS = {"bert": _wordpiece, "roberta": _bytes, "xlm-roberta": _unigram}
 
 
 # --------------------------------------------------------------------------------------------------------------- models
-def _model(one: Family, pieces: int, classes: int) -> Any:
+def _model(kin: Family, pieces: int, classes: int) -> Any:
     """A classifier of so many classes, or what was pretrained: a language model."""
-    size = {**SMALL, "vocab_size": pieces, "num_hidden_layers": one.layers}
-    size["max_position_embeddings"] = 512 if one.kind == "bert" else 514
+    size = {**SMALL, "vocab_size": pieces, "num_hidden_layers": kin.layers}
+    size["max_position_embeddings"] = 512 if kin.kind == "bert" else 514
     places = (
-        {} if one.kind == "bert" else {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
+        {} if kin.kind == "bert" else {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
     )
-    made = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}[one.kind]
+    made = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}[kin.kind]
     heads = {"num_labels": classes} if classes else {}
     config = getattr(transformers, f"{made}Config")(**size, **places, **heads)
     model = getattr(transformers, f"{made}For{'SequenceClassification' if classes else 'MaskedLM'}")(config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "LayerNorm" not in name and "layer_norm" not in name:
-                parameter.normal_(0, _SPREAD / 100 if one.plain and ".layer." in name else _SPREAD)
+                parameter.normal_(0, _SPREAD / 100 if kin.plain and ".layer." in name else _SPREAD)
     return model.eval()
 
 

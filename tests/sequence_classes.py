@@ -66,11 +66,11 @@ def class_names() -> list[str]:
 def made(name: str, **more: Any) -> nn.Module:
     """A tiny model of a class with drawn weights; ValueError where these settings lead to a large one."""
     kind = getattr(transformers, name)
-    given = {key: value for key, value in {**SIZES, **OWN.get(name, {}), **more}.items() if value is not None}
+    settings = {key: value for key, value in {**SIZES, **OWN.get(name, {}), **more}.items() if value is not None}
     with warnings.catch_warnings(action="ignore"):
         taken = _taken(kind.config_class)
         own = {**OWN.get(name, {}), **more}
-        config = kind.config_class(**{k: v for k, v in given.items() if k in taken or k in own})
+        config = kind.config_class(**{k: v for k, v in settings.items() if k in taken or k in own})
         for key in ("num_labels", "pad_token_id", "eos_token_id"):
             setattr(config, key, SIZES[key])
         with torch.device("meta"):
@@ -109,7 +109,7 @@ def alone(model: Any, inputs: TextInputs, b: int, keep: Any = None) -> torch.Ten
     if keep is not None:
         ids = ids[:, keep]
     taken = inspect.signature(model.forward).parameters
-    given = {"attention_mask": torch.ones_like(ids)} if "attention_mask" in taken else {}
+    options = {"attention_mask": torch.ones_like(ids)} if "attention_mask" in taken else {}
     with torch.no_grad():
-        answer = model(input_ids=ids, **given)
+        answer = model(input_ids=ids, **options)
     return answer.logits[0]

@@ -71,7 +71,7 @@ def notebook() -> str:
     picture = (ROOT / "book" / "_static" / "landing.png").read_bytes()
     shown = [{"text/markdown": BOARD}, {"text/markdown": "A number: 42. {download}`data <report/table.csv>`"}]
     shown += [{"image/png": base64.b64encode(picture).decode(), "text/plain": "<Figure>"}]
-    outputs = [nb.new_output("display_data", one) for one in shown]
+    outputs = [nb.new_output("display_data", output) for output in shown]
     code = nb.new_code_cell("secret_code = 1", outputs=outputs, metadata={"tags": ["hide-input"]})
     cells = [nb.new_markdown_cell("# A report"), code]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

@@ -70,10 +70,10 @@ def _reduced(value: Any, name: str = "", to: int | None = None) -> Any:
     """A setting of that name with small sizes; `to`: the size of whatever lies below."""
     to = SMALL.get(name, to)
     if isinstance(value, By):
-        values = {key: _reduced(one, name, to) for key, one in value.values.items()}
+        values = {key: _reduced(part, name, to) for key, part in value.values.items()}
         return By(value.parameter, values, _reduced(value.otherwise, name, to))
     if isinstance(value, dict):
-        return {key: _reduced(one, str(key), to) for key, one in value.items()}
+        return {key: _reduced(part, str(key), to) for key, part in value.items()}
     if name == "lengths" and isinstance(value, list):
         return [length for length in value if length <= LENGTH]
     if name == "words" and isinstance(value, list):

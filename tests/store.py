@@ -145,7 +145,10 @@ class Store:
         folder = self.begin(notebook)
         source = self.home / "notebooks" / "report" / f"{notebook}.py"
         shown: list[str] = []
-        self.monkeypatch.setattr("IPython.display.display", lambda one: shown.append(str(getattr(one, "data", one))))
+        self.monkeypatch.setattr(
+            "IPython.display.display",
+            lambda shown_object: shown.append(str(getattr(shown_object, "data", shown_object))),
+        )
         names = run_cells(source, {"profile": self.profile}, shown)
         plt.close("all")
         return Shown(folder, shown, names)
@@ -221,6 +224,8 @@ def units_of(
 
 def of_inputs(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
     """Rows with id and value in the columns of the schema: an input is its own cluster."""
-    given = {"id": frame["id"].astype(str), "cluster": frame["id"].astype(str), "seed": 0, "method": "none"}
-    given |= {"metric": "none", **columns}
-    return frame.assign(**{name: one for name, one in given.items() if name == "id" or name not in frame.columns})
+    columns_of_units = {"id": frame["id"].astype(str), "cluster": frame["id"].astype(str), "seed": 0, "method": "none"}
+    columns_of_units |= {"metric": "none", **columns}
+    return frame.assign(
+        **{name: values for name, values in columns_of_units.items() if name == "id" or name not in frame.columns}
+    )

@@ -25,7 +25,7 @@ def frame(n: int = 40, datasets: tuple[str, ...] = ("x", "y"), seed: int = 0) ->
                 values = weight * base + generator.normal(size=n) * (0.6 if weight else 1.0)
                 about = {"dataset": dataset, "method": method, "metric": metric, "id": [f"i{i}" for i in range(n)]}
                 rows.append(pd.DataFrame({**about, "value": values.round(1)}))
-    return pd.concat(rows, ignore_index=True).assign(cluster=lambda one: one["id"])
+    return pd.concat(rows, ignore_index=True).assign(cluster=lambda frame: frame["id"])
 
 
 def test_pairs_have_scipys_correlation_averaged_over_cells() -> None:
@@ -38,15 +38,15 @@ def test_pairs_have_scipys_correlation_averaged_over_cells() -> None:
         expected = np.mean([of(cell["a"], cell["b"]).statistic for cell in cells])
         assert made[kind, "a", "b"].point == pytest.approx(expected, abs=1e-5)
     gap = made[SPEARMAN, "a", "b"] - made[SPEARMAN, "a", "c"]
-    for one in (*made.values(), gap):
-        assert one.standard_error == pytest.approx(one.replicates.std(), rel=0.2)
+    for estimate in (*made.values(), gap):
+        assert estimate.standard_error == pytest.approx(estimate.replicates.std(), rel=0.2)
     assert gap.p_above() < 0.0025 and made[SPEARMAN, "b", "c"].p_above() > 0.025
 
 
 def test_clusters_are_drawn_together() -> None:
     found = frame()
     doubled = pd.concat([found, found.assign(id=found["id"] + "again")], ignore_index=True)
-    alone, twice = (rank_agreement(one, METRICS, inside=["method"], n_resamples=199) for one in (found, doubled))
+    alone, twice = (rank_agreement(frame, METRICS, inside=["method"], n_resamples=199) for frame in (found, doubled))
     for key in alone:
         assert (twice[key].fewest, twice[key].n) == (40, 80)
         if key[0] == SPEARMAN:
@@ -58,8 +58,8 @@ def test_undefined_inputs_and_constant_cells_are_left_out() -> None:
     found.loc[(found.metric == "a") & (found.id == "i0"), "value"] = np.nan
     flat = found.assign(value=found["value"].where((found.metric != "b") | (found.method != "k"), 1.0))
     made = rank_agreement(flat, METRICS, inside=["method"], n_resamples=99)
-    one = rank_agreement(found[found.method == "m"], METRICS, inside=["method"], n_resamples=99)
-    assert made[SPEARMAN, "a", "b"].point == pytest.approx(one[SPEARMAN, "a", "b"].point, abs=1e-6)
+    single = rank_agreement(found[found.method == "m"], METRICS, inside=["method"], n_resamples=99)
+    assert made[SPEARMAN, "a", "b"].point == pytest.approx(single[SPEARMAN, "a", "b"].point, abs=1e-6)
     assert made[SPEARMAN, "a", "b"].n == 39
     flat = found.assign(value=found["value"].where(found.metric != "b", 1.0))
     none = rank_agreement(flat, METRICS, inside=["method"], n_resamples=99)

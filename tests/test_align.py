@@ -116,9 +116,9 @@ def test_a_word_is_the_mean_of_its_pieces_in_every_layer(model):
 def test_padding_order_and_batches_change_nothing(model, batch_size):
     alone = [vectors(model, [text])[0] for text in TEXTS]
     turned = vectors(model, TEXTS[::-1], batch_size=batch_size)[::-1]
-    for *found, one in zip(vectors(model, TEXTS, batch_size=batch_size), turned, alone, strict=True):
+    for *found, vector in zip(vectors(model, TEXTS, batch_size=batch_size), turned, alone, strict=True):
         for other in found:
-            torch.testing.assert_close(other, one, atol=1e-5, rtol=0)
+            torch.testing.assert_close(other, vector, atol=1e-5, rtol=0)
 
 
 def test_a_piece_over_two_words_belongs_to_both_and_a_word_without_pieces_is_zero(model):
@@ -131,11 +131,11 @@ def test_a_piece_over_two_words_belongs_to_both_and_a_word_without_pieces_is_zer
 
 
 def test_vectors_refuse_what_they_cannot_use(model):
-    words, one = [split_words(TEXTS[0])], (model, tokenizer(), TEXTS[:1])
-    refused(InputError, r"layer 3: the model has 0 \(embeddings\) to 2", word_vectors, *one, words, layers=[3])
+    words, arguments = [split_words(TEXTS[0])], (model, tokenizer(), TEXTS[:1])
+    refused(InputError, r"layer 3: the model has 0 \(embeddings\) to 2", word_vectors, *arguments, words, layers=[3])
     refused(InputError, "1 lists of words for 2 texts", word_vectors, model, tokenizer(), TEXTS[:2], words)
     for span in ((0, 99), (3, 3), (-1, 2)):
-        refused(InputError, "expected 0 <= start < end", word_vectors, *one, [[span]])
+        refused(InputError, "expected 0 <= start < end", word_vectors, *arguments, [[span]])
     refused(InputError, "has 42 tokens and the model takes 32", vectors, model, ["a " * 40])
     refused(InputError, "training mode", vectors, text_model("bert").train(), TEXTS)
 
@@ -271,24 +271,24 @@ def test_scores_with_draws_are_ratios_of_sums(sentences):
     found, sure = map(list, zip(*sentences, strict=True))
     scores, mean = alignment_scores(found, sure), counted(found, sure)
     for name in SCORES:
-        one = score(name, mean).ours
-        assert one.point == pytest.approx(getattr(scores, name))
-        for draw, times in enumerate(one.resamples.counts[:20].astype(int)):
+        estimate = score(name, mean).ours
+        assert estimate.point == pytest.approx(getattr(scores, name))
+        for draw, times in enumerate(estimate.resamples.counts[:20].astype(int)):
             again = [(f, s) for pair, time in zip(sentences, times, strict=True) for f, s in [pair] * time]
-            assert one.replicates[draw] == pytest.approx(
+            assert estimate.replicates[draw] == pytest.approx(
                 getattr(alignment_scores(*map(list, zip(*again, strict=True))), name)
             )
-        ends = one.interval()
+        ends = estimate.interval()
         nothing_varies = math.isnan(ends.low)
         assert nothing_varies or 0 <= ends.low <= ends.estimate <= ends.high <= 1
-        assert (one.n, one.fewest) == (len(found), len(found))
+        assert (estimate.n, estimate.fewest) == (len(found), len(found))
 
 
 def test_more_orders_of_the_same_texts_leave_the_spread_of_one():
     """Batches of several orders were drawn as if each were new texts, their interval shrank with every order."""
-    one = pd.DataFrame({"model": "m", "language": "bg", "draw": 0, "id": range(24), "value": [1.0, 0.0, 1.0] * 8})
-    several = pd.concat([one.assign(draw=draw) for draw in range(4)])
-    single, many = (found_batches(hits, n_resamples=1999)["m", EVERY] for hits in (one, several))
+    frame = pd.DataFrame({"model": "m", "language": "bg", "draw": 0, "id": range(24), "value": [1.0, 0.0, 1.0] * 8})
+    several = pd.concat([frame.assign(draw=draw) for draw in range(4)])
+    single, many = (found_batches(hits, n_resamples=1999)["m", EVERY] for hits in (frame, several))
     assert many.point == single.point
     assert many.standard_error == pytest.approx(single.standard_error, rel=0.05)
     assert (many.n, many.fewest) == (single.n, single.fewest) == (24, 24)

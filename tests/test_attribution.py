@@ -41,21 +41,21 @@ ELEMENTS = [name for name in methods() if METHODS[name].aggregation]
 
 
 @cache
-def model_of(what: str) -> nn.Module:
-    return vision_model() if what == "vit" else text_model(what)
+def model_of(family: str) -> nn.Module:
+    return vision_model() if family == "vit" else text_model(family)
 
 
-def inputs_of(what: str) -> Inputs:
-    return image_inputs() if what == "vit" else text_inputs(model_of(what))
+def inputs_of(family: str) -> Inputs:
+    return image_inputs() if family == "vit" else text_inputs(model_of(family))
 
 
-def registry(what: str) -> dict[str, Method]:
-    return IMAGE_METHODS if what == "vit" else METHODS
+def registry(family: str) -> dict[str, Method]:
+    return IMAGE_METHODS if family == "vit" else METHODS
 
 
-EVERY = [(what, name) for what in (*FAMILIES, "vit") for name in registry(what)]
-OF_BOTH = [(what, name) for what, name in EVERY if what in ("bert", "vit")]
-NEEDS_MODEL = [(what, name) for what, name in OF_BOTH if registry(what)[name].answers != "floor"]
+EVERY = [(family, name) for family in (*FAMILIES, "vit") for name in registry(family)]
+OF_BOTH = [(family, name) for family, name in EVERY if family in ("bert", "vit")]
+NEEDS_MODEL = [(family, name) for family, name in OF_BOTH if registry(family)[name].answers != "floor"]
 
 
 def scores_of(name: str, model: nn.Module | None, inputs: Inputs, **options: Any) -> torch.Tensor:
@@ -104,11 +104,11 @@ def test_target_and_output_choose_what_is_explained(what: str, name: str) -> Non
     assert (apart > 1e-5).any() if name == "grad_cam" else (apart > 1e-6).all()
     by_list, by_number = (scores_of(name, model, inputs, target=t)[1] for t in (other.tolist(), int(other[1])))
     assert torch.allclose(by_list, by_number)
-    asked = [one for one in ("probability", "logit", "loss") if one in method.outputs]
-    by_output = {one: scores_of(name, model, inputs, output=one) for one in asked}
+    asked = [output for output in ("probability", "logit", "loss") if output in method.outputs]
+    by_output = {output: scores_of(name, model, inputs, output=output) for output in asked}
     assert torch.equal(by_output[method.outputs[0]], chosen)
-    for one, other_output in itertools.combinations(by_output.values(), 2):
-        assert not torch.allclose(one, other_output, atol=1e-6)
+    for scores, other_output in itertools.combinations(by_output.values(), 2):
+        assert not torch.allclose(scores, other_output, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -257,13 +257,13 @@ def test_every_method_is_documented_and_names_its_options(what: str, name: str) 
     line = next(line for line in table if re.match(rf"{name}  +{cell}  ", line))
     own = [p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
     assert inspect.getdoc(method.run) and all(option in line for option in own)
-    given = name, model_of(what), inputs_of(what)
-    refused(UnknownNameError, f"option of {name} 'stesp'.*known: .*target", attribute, *given, stesp=3)
+    arguments = name, model_of(what), inputs_of(what)
+    refused(UnknownNameError, f"option of {name} 'stesp'.*known: .*target", attribute, *arguments, stesp=3)
     if what == "vit":
         of_output = method.outputs[0] if "probability" in method.outputs else "logit, no other"
         assert re.split(" {2,}", line)[2] == ("no effect" if method.blind else of_output)
     elif name not in ELEMENTS:
-        refused(InputError, "nothing to aggregate; it applies to input_x_gra", attribute, *given, aggregation="l2")
+        refused(InputError, "nothing to aggregate; it applies to input_x_gra", attribute, *arguments, aggregation="l2")
 
 
 # -------------------------------------------------------------------------------------- against closed forms and others
@@ -290,14 +290,14 @@ def test_linear_model_gives_weight_times_embedding(name: str, options: dict[str,
 def test_linear_model_gradients() -> None:
     bag = Bag()
     inputs, weight = bag.texts(), bag.weight[:, 1].detach()
-    given = {"target": 1, "output": "logit"}
+    options = {"target": 1, "output": "logit"}
     for aggregation, expected in (("l2", weight.norm()), ("sum", weight.abs().sum()), ("mean", weight.abs().mean())):
-        scores = attribute("saliency", bag, inputs, aggregation=aggregation, **given)
+        scores = attribute("saliency", bag, inputs, aggregation=aggregation, **options)
         assert torch.allclose(scores, expected * inputs.feature_mask)
     norms = bag.bag.embeddings.table(inputs.input_ids).norm(dim=-1)[:, 1:-1].detach()
     assert torch.allclose(attribute("activation", bag, inputs), torch.where(inputs.feature_mask, norms, 0))
-    assert torch.allclose(attribute("input_x_gradient", bag, inputs, **given), bag.exact(inputs, 1).abs(), atol=1e-6)
-    assert (attribute("lime", bag, inputs, n_samples=200, surrogate="lasso", alpha=100.0, **given) == 0).all()
+    assert torch.allclose(attribute("input_x_gradient", bag, inputs, **options), bag.exact(inputs, 1).abs(), atol=1e-6)
+    assert (attribute("lime", bag, inputs, n_samples=200, surrogate="lasso", alpha=100.0, **options) == 0).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -312,8 +312,8 @@ def test_deeplift_and_integrated_gradients_add_up(family: str, output: str, base
     assert torch.allclose(scores.sum(dim=1), difference, atol=2e-5)
     if output != "logit":
         # DistilBERT's ReLU head has a kink on the way, which a quadrature needs many points for.
-        given = {"output": output, "baseline": baseline, "n_steps": 800 if family == "distilbert" else 50}
-        scores = attribute("integrated_gradients", model, inputs, **given)
+        options = {"output": output, "baseline": baseline, "n_steps": 800 if family == "distilbert" else 50}
+        scores = attribute("integrated_gradients", model, inputs, **options)
         assert torch.allclose(scores.sum(dim=1), difference, atol=1e-3)
 
 
@@ -384,8 +384,8 @@ def test_scaled_attention_against_finite_differences() -> None:
 def test_integrated_gradients_equal_captums_one_by_one(family: str) -> None:
     model, inputs = model_and_texts(family)
     backend, target = TextBackend(model, inputs), Perturber(model, inputs).predicted
-    given: dict[str, Any] = {"baseline": "pad", "keep_protected": False}
-    ours = [attribute("integrated_gradients", model, inputs, **given, **more) for more in ({}, {"max_tokens": 12})]
+    options: dict[str, Any] = {"baseline": "pad", "keep_protected": False}
+    ours = [attribute("integrated_gradients", model, inputs, **options, **more) for more in ({}, {"max_tokens": 12})]
     for b, n in enumerate(inputs.n_features.tolist()):
         embedded = backend.embeddings(torch.tensor([b]), length=n + 2)
         # Padding alone would be given RoBERTa's padding position: the baseline that both mean keeps the positions.

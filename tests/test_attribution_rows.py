@@ -44,11 +44,11 @@ TABLE = [row(method, how, number) for number in NUMBERS for method in ELEMENTS f
 TABLE += [row(method, None, number) for number in NUMBERS for method in ERASING]
 
 
-def alone(one: Row, model: nn.Module | None, inputs: TextInputs) -> Tensor:
+def alone(row: Row, model: nn.Module | None, inputs: TextInputs) -> Tensor:
     """The row by a call of its own."""
-    target = {"predicted": "predicted", "gold": GOLD}[one.target]
-    given = {"target": target, "output": one.output, "aggregation": one.aggregation, "pool": one.pool, **one.options}
-    return attribute(one.method, model, inputs, **given)
+    target = {"predicted": "predicted", "gold": GOLD}[row.target]
+    options = {"target": target, "output": row.output, "aggregation": row.aggregation, "pool": row.pool, **row.options}
+    return attribute(row.method, model, inputs, **options)
 
 
 @contextmanager
@@ -94,10 +94,10 @@ def test_rows_equal_attribute_one_at_a_time(family: str) -> None:
         Row("deeplift", output="loss", target="gold"),
     ]
     scores, costs = attribute_rows(rows, model, inputs, targets={"gold": GOLD})
-    assert list(scores) == [one.name for one in rows]
-    for one in rows:
-        assert torch.allclose(scores[one.name], alone(one, model, inputs), atol=1e-6), one.name
-    assert set(costs) == {one.method for one in rows} - {"uniform", "random"}
+    assert list(scores) == [row.name for row in rows]
+    for row in rows:
+        assert torch.allclose(scores[row.name], alone(row, model, inputs), atol=1e-6), row.name
+    assert set(costs) == {row.method for row in rows} - {"uniform", "random"}
 
 
 @pytest.mark.parametrize("variant", ["paper", "released"])
@@ -125,8 +125,8 @@ def test_costs_are_what_the_model_saw(bert: nn.Module) -> None:
     total = sum(costs.values(), Cost())
     assert (CHECKED + PADDED + total.rows_run, total.backward_run) == (seen.forward, seen.backward)
     with counted(bert) as one_by_one:
-        for one in TABLE:
-            alone(one, bert, inputs)
+        for row in TABLE:
+            alone(row, bert, inputs)
     inside = sum((costs[method] for method in ELEMENTS), Cost())
     assert inside.backward_asked == one_by_one.backward
     # Four times two rows of integrated_gradients asked once more for the class that is predicted.
@@ -249,8 +249,8 @@ class Released:
         self.mask = torch.ones(1, n, dtype=torch.long)
 
     def hidden(self, ids: Tensor) -> Tensor:
-        given = self.types | self.place
-        out = self.model(input_ids=ids[None], attention_mask=self.mask, output_hidden_states=True, **given)
+        inputs = self.types | self.place
+        out = self.model(input_ids=ids[None], attention_mask=self.mask, output_hidden_states=True, **inputs)
         return out.hidden_states[0].detach()
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -288,8 +288,8 @@ def test_embedded_twice_serves_every_method_and_keeps_the_model(bert: nn.Module)
     inputs = with_types(text_inputs(bert))
     twice = EmbeddedTwice(bert)
     scores, _ = attribute_rows(TABLE, twice, inputs, targets={"gold": GOLD})
-    for one in TABLE:
-        assert torch.allclose(scores[one.name], alone(one, twice, inputs), atol=1e-6)
+    for row in TABLE:
+        assert torch.allclose(scores[row.name], alone(row, twice, inputs), atol=1e-6)
     attention = attribute("attention", twice, inputs)
     assert ((attention > 0) == inputs.feature_mask).all()
     assert twice.config._attn_implementation == "sdpa"

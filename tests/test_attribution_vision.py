@@ -106,10 +106,10 @@ class ByHand:
 def product_row(maps: list[Tensor]) -> Tensor:
     """Row 0 of maps[-1] ... maps[0], patches only, by sums over paths."""
     total = torch.eye(len(maps[0])).double()
-    for one in maps:
+    for scores_of_map in maps:
         longer = torch.zeros_like(total)
-        for i, j, k in itertools.product(range(len(one)), repeat=3):
-            longer[i, j] += one[i, k] * total[k, j]
+        for i, j, k in itertools.product(range(len(scores_of_map)), repeat=3):
+            longer[i, j] += scores_of_map[i, k] * total[k, j]
         total = longer
     return total[0, 1:]
 
@@ -201,7 +201,7 @@ def test_grad_cam_by_hand(hand: Any) -> None:
                 total += gradient[n, 0, 1:].mean() * image.maps[image.depth - 1][n, 0, 1:] / image.heads
             maps.append(total.clamp(min=0))
             image.target = int(image.logits.argmax())
-    assert any((one == 0).all() for one in maps), "the clamp shows"
+    assert any((scores_of_map == 0).all() for scores_of_map in maps), "the clamp shows"
     agree(torch.cat([scores_of("grad_cam", model, inputs, target=target) for target in range(3)]), maps)
 
 
@@ -302,8 +302,8 @@ def test_integrated_gradients_add_up(model: VisionTransformer, baseline: str, ou
     with torch.no_grad():
         ends = [model(inputs.pixels), model(replacement_pixels(inputs.pixels, baseline))]
     values = [(e.softmax(-1) if output == "probability" else e).gather(1, target[:, None])[:, 0] for e in ends]
-    given = {"baseline": baseline, "output": output, "n_steps": 50, "max_tokens": 9}
-    scores = attribute("integrated_gradients", model, inputs, **given)
+    options = {"baseline": baseline, "output": output, "n_steps": 50, "max_tokens": 9}
+    scores = attribute("integrated_gradients", model, inputs, **options)
     assert torch.allclose(scores.sum(dim=1), values[0] - values[1], atol=1e-4)
 
 

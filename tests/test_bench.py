@@ -69,10 +69,10 @@ def test_one_other_feature_gone_is_an_error_and_no_reason_is_that_feature(case: 
     """Every set of words of each input: wrong where the last word is gone, as plain elsewhere."""
     attacked = WordModel(case.model.evidence, case.model.rule, needs_last=True)
     for b, size in enumerate(case.inputs.n_features.tolist()):
-        one = case.inputs[[b]]
+        single = case.inputs[[b]]
         every = torch.cartesian_prod(*[torch.tensor([False, True])] * size)[None]
-        plain = Perturber(case.model, one, check=False).logits(every).argmax(dim=-1)[0]
-        misled = Perturber(attacked, one, check=False).logits(every).argmax(dim=-1)[0]
+        plain = Perturber(case.model, single, check=False).logits(every).argmax(dim=-1)[0]
+        misled = Perturber(attacked, single, check=False).logits(every).argmax(dim=-1)[0]
         there = every[0, :, size - 1]
         assert torch.equal(misled[there], plain[there])
         assert bool((misled[~there] == 0).all())

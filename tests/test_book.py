@@ -182,7 +182,7 @@ def test_only_pages_that_say_so_quote_texts_that_are_not_free(html: Path, pages:
     """Those are left out of a published book (tests/test_publish.py); prose pages may quote none at all."""
     bound = ("movie", "bbc", "section", "pair")
     every = (load_dataset(name, split, sample="all") for name in bound for split in ("train", "dev", "test"))
-    texts = [text for one in every for text in one.texts]
+    texts = [text for page in every for text in page.texts]
     theirs = set().union(*map(runs_of_words, texts))
     assert len(theirs) > 1_000_000
     declared = withheld()

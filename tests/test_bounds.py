@@ -203,8 +203,8 @@ def test_a_width_that_doubles_until_nothing_moves_stays_inside_the_exact_bounds(
     assert last in (2, 4, 8, 16, 32, 64)
     widths = {w: beam_bounds(table(9, seed), width=w, limits=(0, 1)) for w in (1, 2, 4, 8, 16, 32, 64) if w <= last}
     assert found.upper.item() >= max(bounds.upper.item() for bounds in widths.values()) - 1e-12
-    assert found.lower.item() <= min(one.lower.item() for one in widths.values()) + 1e-12
-    assert found.certified_upper.item() <= min(one.certified_upper.item() for one in widths.values()) + 1e-12
+    assert found.lower.item() <= min(bounds.lower.item() for bounds in widths.values()) + 1e-12
+    assert found.certified_upper.item() <= min(bounds.certified_upper.item() for bounds in widths.values()) + 1e-12
 
 
 BEYOND = SetFunction(lambda keep: 2 + keep.double().sum(dim=1), 3)

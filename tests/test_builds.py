@@ -25,11 +25,11 @@ def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None
     build, full = values(20, shift=0.5), pd.concat([values(100, seed=1), values(9, method="lrp")])
     row = builds.cells_beside(build, full).iloc[0]
     means = [
-        Conditions.of(one, over=["method"], unit="id", cluster="cluster", n_resamples=9999).mean(method="lime")
-        for one in (build, full)
+        Conditions.of(run, over=["method"], unit="id", cluster="cluster", n_resamples=9999).mean(method="lime")
+        for run in (build, full)
     ]
     error = np.hypot(*(mean.standard_error for mean in means))
-    assert (row["build"], row["full"]) == pytest.approx([one.point for one in means])
+    assert (row["build"], row["full"]) == pytest.approx([mean.point for mean in means])
     assert row["away"] == pytest.approx((means[0].point - means[1].point) / error, rel=0.03)
     assert (row["n"], row["n_full"], row["method"]) == (20, 100, "lime")
     same, changed = values(100), values(20)

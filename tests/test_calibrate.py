@@ -67,8 +67,8 @@ def test_the_committed_rates_are_of_every_kind_of_world_beside_those_before() ->
         assert (
             (rates["shape"] == world.shape) & (rates["clusters"] == clusters) & (rates["parts"] == world.parts)
         ).any()
-    one = rates[(rates["test"] == "t") & (rates["parts"] == 1) & (rates["rule"] == "direction, all")]
-    assert one["before"].notna().all()
+    single = rates[(rates["test"] == "t") & (rates["parts"] == 1) & (rates["rule"] == "direction, all")]
+    assert single["before"].notna().all()
     # What is not skewed keeps its promise everywhere.
     symmetric = rates[
         (rates["test"] == "t") & rates["shape"].isin(["normal", "uniform"]) & (rates["answer"] != "covered")
@@ -110,7 +110,7 @@ def test_a_claim_has_the_rates_of_its_own_rule_and_values() -> None:
     for name, rate in told.items():
         side = "wrong_yes" if judged[name] == "reproduced" else "wrong_no"
         assert rate > calibrate.PROMISE and rate in set(
-            own.loc[[one for one in own.index if one.split("/")[0] == name], side]
+            own.loc[[claim for claim in own.index if claim.split("/")[0] == name], side]
         )
         assert f"{100 * rate:.1f} of 100" in error_rates.said_of(name, judged[name])
     quiet = next(name for name in decided if name not in told)

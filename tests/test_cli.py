@@ -123,9 +123,13 @@ def test_a_report_and_its_values_are_those_of_evaluate(here, capsys) -> None:
     assert main(["evaluate", "my-model", "texts.csv", *asked, "--target", "label", "--out", "out.html"]) == 0
     gold = [[False, True, *[False] * 4], [False] * 5, [True, True, False], [False, True, False, False]]
     model = transformers.AutoModelForSequenceClassification.from_pretrained("my-model").eval()
-    given = {"tokenizer": transformers.AutoTokenizer.from_pretrained("my-model"), "target": [0, 1, 2, 0], "gold": gold}
+    options = {
+        "tokenizer": transformers.AutoTokenizer.from_pretrained("my-model"),
+        "target": [0, 1, 2, 0],
+        "gold": gold,
+    }
     named = {"methods": ["saliency", "occlusion", "random"], "metrics": ["aopc_morf", "pointing_game"]}
-    table = evaluate(model, TEXTS, **named, **given)
+    table = evaluate(model, TEXTS, **named, **options)
     pd.testing.assert_frame_equal(pd.read_csv("out.csv"), pd.DataFrame(table), atol=1e-6)
     said = capsys.readouterr().out
     assert "4 texts with 18 features, 3 methods. To run: about" in said and str(table.summary()) in said

@@ -38,7 +38,7 @@ def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
     # A long text counts no more than a short one.
     means = [masks.normalise(raw["a", i], "minmax").mean().item() for i in range(3)]
     assert found["a",].point == pytest.approx(np.mean(means))
-    assert found["flat",].point == 0.5 and [one.n for one in found.values()] == [3, 3]
+    assert found["flat",].point == 0.5 and [estimate.n for estimate in found.values()] == [3, 3]
 
 
 # ---------------------------------------------------------------------------------------------------- against random
@@ -68,7 +68,7 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
 def test_tau_is_scipys_tau_b(values: list[int], seed: int) -> None:
     """What is not there is left out."""
     other = np.random.default_rng(seed).integers(0, 4, (3, len(values))).astype(float)
-    expected = [scipy.stats.kendalltau(values, one).statistic for one in other]
+    expected = [scipy.stats.kendalltau(values, column).statistic for column in other]
     assert agreement.tau_b(values, other) == pytest.approx(expected, nan_ok=True)
     holed, wide = [*values, np.nan], np.concatenate([other, np.ones((3, 1))], axis=1)
     assert agreement.tau_b(wide, holed) == pytest.approx(expected, nan_ok=True)

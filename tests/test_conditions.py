@@ -31,8 +31,8 @@ def world(values: dict[str, ArrayLike], bounds: Ends = (-math.inf, math.inf), **
         pd.DataFrame({"method": name, "value": own, **columns}).rename_axis("id").reset_index()
         for name, own in values.items()
     )
-    given = {name: name for name in ("cluster", "stratum") if name in columns}
-    return Conditions.of(frame, over=["method"], unit="id", bounds=bounds, n_resamples=RESAMPLES, **given)
+    named = {name: name for name in ("cluster", "stratum") if name in columns}
+    return Conditions.of(frame, over=["method"], unit="id", bounds=bounds, n_resamples=RESAMPLES, **named)
 
 
 def noise(n: int, mean: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -76,7 +76,7 @@ def test_conditions_of_few_units_are_resampled_as_those_of_all() -> None:
     for names in (*"abcdefghijkl", "a", ["a", "b"], list("abcdefghijkl")):
         own = [frame[frame.cell == name].set_index("id").value.reindex(range(40)) for name in names]
         slow = [
-            np.mean([np.nansum(times * one) / (times * one.notna()).sum() for one in own])
+            np.mean([np.nansum(times * column) / (times * column.notna()).sum() for column in own])
             for times in cells.resamples.counts
         ]
         found = cells.mean(cell=names)

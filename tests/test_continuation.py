@@ -34,7 +34,7 @@ def loaded(folder: Folder, family: str = "llama") -> tuple[Any, Any]:
 def log_p_of_tokens(lm: Any, inputs: Any, b: int, keep: Tensor, erase: str, after: list[int]) -> list[float]:
     """log p of each token of a continuation after one erased prompt: a forward for each token."""
     logits = [next_logits(lm, inputs, b, keep, erase, after[:t]) for t in range(len(after))]
-    return [float(one.log_softmax(dim=-1)[token]) for one, token in zip(logits, after, strict=True)]
+    return [float(row.log_softmax(dim=-1)[token]) for row, token in zip(logits, after, strict=True)]
 
 
 def ids_of(reader: Any, text: str) -> list[int]:
@@ -158,9 +158,11 @@ def test_texts_beside_change_nothing(erase: str, folder: Folder, shared_to_the_l
     keep = masks(inputs)
     expected = Perturber(lm, inputs, erase=erase).keep(keep)
     for b in range(len(inputs)):
-        width, one = int(inputs.n_features[b]), lm.inputs([TEXTS[b]], continuations=[after[b]])
-        assert one.keys() != lm.inputs([TEXTS[b]], continuations=[" who"]).keys(), "another question, another answer"
-        assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
+        width, single = int(inputs.n_features[b]), lm.inputs([TEXTS[b]], continuations=[after[b]])
+        assert single.keys() != lm.inputs([TEXTS[b]], continuations=[" who"]).keys(), "another question, another answer"
+        assert torch.allclose(
+            Perturber(lm, single, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4
+        )
 
 
 # ------------------------------------------------------------------------------------------------------ the library
@@ -335,6 +337,6 @@ def test_smollm2_is_asked_as_any_other() -> None:
     for erase in ("zero", "delete"):
         keep = torch.cat([torch.ones(1, 3, dtype=torch.bool), ~torch.eye(3, dtype=torch.bool)])
         found = Perturber(lm, inputs, erase=erase).keep(keep[None])[0]
-        loop = [sum(log_p_of_tokens(lm, inputs, 0, one, erase, after)) for one in keep]
+        loop = [sum(log_p_of_tokens(lm, inputs, 0, row, erase, after)) for row in keep]
         assert torch.allclose(found, torch.tensor(loop), atol=1e-4)
         assert found[1:].argmin() == 0, "without its sentence the answer is least probable"

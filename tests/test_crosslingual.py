@@ -232,7 +232,7 @@ def test_cka_against_its_definition(n, d1, d2, seed):
 
 def test_cka_of_batches_and_at_its_ends():
     x, y = torch.randn(2, 5, 8, 6, generator=torch.Generator().manual_seed(0)).unbind()
-    torch.testing.assert_close(cka(x[0], y), torch.stack([cka(x[0], one) for one in y]))
+    torch.testing.assert_close(cka(x[0], y), torch.stack([cka(x[0], layer) for layer in y]))
     torch.testing.assert_close(cka(x, x), torch.ones(5, dtype=torch.double))
     assert cka(x[0], torch.full((8, 3), 0.1)).isnan()
     assert cka(x[0] * 1e-30, x[0] * 1e30).item() == pytest.approx(1)

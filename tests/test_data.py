@@ -186,7 +186,7 @@ def test_the_command_line_fetches_and_verifies(source, monkeypatch, tmp_path, ca
     sha256 = hashlib.sha256(b"words").hexdigest()
     optional = dataclasses.replace(source, id="more", kind="url", file="more", sha256=sha256, optional=True)
     monkeypatch.setattr(files, "sources", lambda: {"made": source, "more": optional})
-    monkeypatch.setitem(files._DOWNLOADS, "url", lambda one, folder: shutil.copy(place, folder / one.file))
+    monkeypatch.setitem(files._DOWNLOADS, "url", lambda source, folder: shutil.copy(place, folder / source.file))
     files.main(["verify"])
     assert capsys.readouterr().out.count("absent") == 2
     source.path.parent.mkdir()
@@ -281,6 +281,6 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     assert sum(map(len, marked)) == 30_082
     (tmp_path / "movies").symlink_to(SHARED / "movies")
     reviews = [datasets.load_dataset("reviews", split) for split in SPLITS]
-    assert [len(one) for one in reviews] == [1600, 200, 199]
-    assert sum(len(spans) for one in reviews for spans in one.rationales) == 17_462 - 20  # twenty are empty
-    assert [sum(one.labels) for one in reviews] == [800, 100, 99]
+    assert [len(split) for split in reviews] == [1600, 200, 199]
+    assert sum(len(spans) for split in reviews for spans in split.rationales) == 17_462 - 20  # twenty are empty
+    assert [sum(split.labels) for split in reviews] == [800, 100, 99]

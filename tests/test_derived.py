@@ -79,8 +79,8 @@ def test_the_record_has_the_digests_of_the_files_and_of_their_source(monkeypatch
     folder = encoders.encoder_folder("minilm")
     record = json.loads((folder / "derived.json").read_text())
     assert set(record) == set(encoders._FILES["minilm"])
-    for name, one in record.items():
-        assert one == {"sha256": digest_of(folder / name), "from": {"minilm": files.sources()["minilm"].sha256}}
+    for name, source in record.items():
+        assert source == {"sha256": digest_of(folder / name), "from": {"minilm": files.sources()["minilm"].sha256}}
     # Whole files are used as they are: neither made again nor is their source read.
     monkeypatch.setattr(encoders, "fetch", lambda _: pytest.fail("the source was read"))
     assert encoders.encoder_folder("minilm") == folder

@@ -55,8 +55,8 @@ def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest
     with devices.held() as outside:
         assert outside == {}
     monkeypatch.setenv(machine.RUN, json.dumps(devices.shared_gpus()))
-    with devices.held() as one, devices.held() as two:
-        assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two)] == ["0", "1"]
+    with devices.held() as first, devices.held() as two:
+        assert [found["CUDA_VISIBLE_DEVICES"] for found in (first, two)] == ["0", "1"]
     with devices.held() as again:
         assert again == {"CUDA_VISIBLE_DEVICES": "0"}
 

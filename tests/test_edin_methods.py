@@ -42,10 +42,10 @@ def shapley(perturber: Perturber, b: int, n: int) -> list[float]:
         return float(perturber.keep(keep[:, None])[b, 0])
 
     found = []
-    for one in range(n):
-        others = [feature for feature in range(n) if feature != one]
+    for number in range(n):
+        others = [feature for feature in range(n) if feature != number]
         gains = [
-            (answer((*combination, one)) - answer(combination)) / (n * comb(n - 1, size))
+            (answer((*combination, number)) - answer(combination)) / (n * comb(n - 1, size))
             for size in range(n)
             for combination in combinations(others, size)
         ]
@@ -106,8 +106,8 @@ ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
 
 
 def rows(values: tuple[float, ...], **labels: Any) -> list[dict[str, Any]]:
-    given = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
-    return [given | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
+    labels_of_text = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
+    return [labels_of_text | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
 
 
 def test_searches_are_held_against_the_best_and_against_the_published_one() -> None:
@@ -149,7 +149,7 @@ def slow(answers: list[float], n: int, width: int) -> float:
                 if not members >> word & 1:
                     larger = members | 1 << word
                     reached[larger] = min(reached.get(larger, float("inf")), cost + answers[larger])
-        kept = dict(sorted(reached.items(), key=lambda one: one[1])[:width])
+        kept = dict(sorted(reached.items(), key=lambda item: item[1])[:width])
     return kept[2**n - 1]
 
 

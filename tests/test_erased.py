@@ -39,7 +39,7 @@ def test_the_answers_are_those_of_the_shipped_model(kept: dict[str, np.ndarray])
     """Sets of cells by chance, none and all, asked again; and the pictures are those that the rule chooses."""
     model, pictures, inputs = images.model_and_images()
     assert [picture.ids[0] for picture in pictures] == kept["id"].tolist()
-    assert [one.label_names[one.labels[0]] for one in pictures] == kept["says"].tolist()
+    assert [picture.label_names[picture.labels[0]] for picture in pictures] == kept["says"].tolist()
     assert len(set(kept["says"].tolist())) == images.PICTURES == len(kept["p"])
     gone = np.r_[0, 2**N - 1, np.random.default_rng(0).integers(2**N, size=30)]
     keep = torch.tensor(gone[:, None] >> np.arange(N) & 1 == 0)

@@ -37,14 +37,14 @@ def bag():
     return model, model.texts((16, 9, 6, 4, 3))
 
 
-def single_calls(model, one, own, gold):
+def single_calls(model, single, own, gold):
     """What every metric says of scores [1, n] of one input."""
-    alone, n = Perturber(model, one), own.shape[1]
+    alone, n = Perturber(model, single), own.shape[1]
     expected = {"token_f1": token_f1(own, gold, k=3), "auprc": auprc(own, gold)}
     found = aopc_scores(alone, own)
     bounds = exact_bounds(alone) if n <= 8 else beam_bounds(alone, width=3)
     expected |= {name: values.mean() for name, values in hard_scores(alone, own).items()}
-    if isinstance(one, TextInputs):
+    if isinstance(single, TextInputs):
         expected |= {name: values.mean() for name, values in soft_scores(alone, own, draws=4).items()}
     expected |= found | {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
     groups = saco_scores(alone, own, k=min(n, 6))
@@ -80,7 +80,7 @@ def test_every_value_is_that_of_the_single_call_on_the_input_alone(bag, kind):
             assert found.loc[b, metric] == pytest.approx(expected, abs=1e-5, nan_ok=True), metric
     if kind == "texts":
         assert set(table.metric) == set(METRICS) and table.groupby("metric").size().eq(len(inputs)).all()
-        few = [one for one in table.attrs["undefined"] if one["reason"].startswith("fewer features than the 2")]
+        few = [note for note in table.attrs["undefined"] if note["reason"].startswith("fewer features than the 2")]
         assert few[0]["rows"] == [4] and set(few[0]["metrics"]) >= {"nc", "soft_nc", "saco", "naopc_morf"}
 
 
@@ -163,9 +163,9 @@ def test_the_package_offers_it():
 
 def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
     model, inputs = model_and_texts(lengths=(9, 7, 5))
-    given = {"methods": ["saliency"], "metrics": ["soft_ns", "soft_nc"], "draws": 3}
+    options = {"methods": ["saliency"], "metrics": ["soft_ns", "soft_nc"], "draws": 3}
     zero, *others = (
-        evaluate(model, inputs, settings=MetricSettings(erase=erase), **given).value
+        evaluate(model, inputs, settings=MetricSettings(erase=erase), **options).value
         for erase in ("zero", "pad", "delete")
     )
     for other in others:

@@ -111,7 +111,7 @@ def test_pairs_are_inputs_like_any_other(family: str, folder: Folder) -> None:
     model, reader, _ = held(folder, family)
     inputs = TextInputs.from_texts(PAIRS, reader, unit="word")
     assert inputs.features[0] == ("a", "warm", "film", "it", "is", "fine")
-    again = TextInputs.from_texts([one for one, _ in PAIRS], reader, pairs=[two for _, two in PAIRS], unit="word")
+    again = TextInputs.from_texts([first for first, _ in PAIRS], reader, pairs=[two for _, two in PAIRS], unit="word")
     assert inputs.keys() == again.keys()
     specials = inputs.attention_mask & torch.isin(inputs.input_ids, torch.tensor([2, 3, 5, 6]))
     assert (inputs.feature_of[specials] == -1).all(), "separators are protected"
@@ -362,13 +362,13 @@ def of_timm(name: str, distilled: bool = False) -> tuple[Any, Any]:
         heads = {"head.": "classifier."}
     weights = {}
     for key, value in theirs.state_dict().items():
-        if head := next((one for one in heads if key.startswith(one)), None):
+        if head := next((head_name for head_name in heads if key.startswith(head_name)), None):
             weights[key.replace(head, heads[head])] = value
             continue
         for timms, own in RENAMED.items():
             key = key.replace(timms, own)
         parts = zip("qkv", value.chunk(3), strict=True) if "qkv" in key else [("qkv", value)]
-        weights |= {f"{model.base_model_prefix}.{key.replace('qkv', part)}": one for part, one in parts}
+        weights |= {f"{model.base_model_prefix}.{key.replace('qkv', part)}": tensor for part, tensor in parts}
     model.load_state_dict(weights)
     return theirs, model
 
@@ -383,7 +383,9 @@ def test_every_method_and_perturbation_gives_what_it_gives_for_timm(name: str, d
     with torch.no_grad():
         assert torch.allclose(model(inputs.pixels).logits, theirs(inputs.pixels), atol=1e-5)
     for method in methods("image"):
-        a, b = (attribute(method, one, inputs, target=[0, 1, 2], **FAST.get(method, {})) for one in (model, theirs))
+        a, b = (
+            attribute(method, network, inputs, target=[0, 1, 2], **FAST.get(method, {})) for network in (model, theirs)
+        )
         assert torch.allclose(a, b, atol=1e-4 * (1 + float(b.abs().max()))), (method, a, b)
     keep = torch.rand(3, 5, 4, generator=torch.Generator().manual_seed(1))
     one, other = (Perturber(each, inputs, target=1) for each in (model, theirs))

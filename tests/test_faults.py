@@ -286,7 +286,8 @@ def test_answers_as_lists_of_dicts_say_the_cure() -> None:
 
     def in_order(texts: list[str]) -> Any:  # as the message says
         return [
-            [one["score"] for one in sorted(row, key=lambda one: one["label"])] for row in pipeline(texts, top_k=None)
+            [answer["score"] for answer in sorted(row, key=lambda answer: answer["label"])]
+            for row in pipeline(texts, top_k=None)
         ]
 
     expected = table_of(pipeline, TEXTS, erase="mask")
@@ -416,9 +417,9 @@ def seer() -> nn.Module:
 
 def test_torchscript_of_a_text_model_is_told_to_be_asked_as_a_function() -> None:
     inputs = text_inputs(text_model())
-    given = inputs.input_ids, inputs.attention_mask.long()
+    tensors = inputs.input_ids, inputs.attention_mask.long()
     with warnings.catch_warnings(action="ignore"):
-        traced = torch.jit.trace(Called(text_model()).eval(), given, check_trace=False)
+        traced = torch.jit.trace(Called(text_model()).eval(), tensors, check_trace=False)
     with refused("this model is TorchScript, traced or scripted", ModelError):
         table_of(traced, inputs)
 
@@ -501,8 +502,8 @@ def test_a_default_dtype_of_float64_changes_no_value() -> None:
         found = tables()
     finally:
         torch.set_default_dtype(torch.float32)
-    for one, other in zip(found, expected, strict=True):
-        assert one == pytest.approx(other, abs=1e-5, nan_ok=True)
+    for row, other in zip(found, expected, strict=True):
+        assert row == pytest.approx(other, abs=1e-5, nan_ok=True)
 
 
 def test_autocast_around_the_call_is_mentioned() -> None:
@@ -555,10 +556,10 @@ def test_gold_as_spans_of_characters_marks_the_features_that_it_touches() -> Non
     """Reported as "Results of other tools: gold as spans": `[(2, 6)]` was no list of True and False."""
     metrics, model = ["pointing_game", "iou"], text_model()
     texts, marks = ["a fine film", "who is it"], [[False, True, True], [False, False, False]]
-    given = {"tokenizer": tokenizer(), "methods": ["occlusion"], "metrics": metrics}
-    expected = evaluation.evaluate(model, texts, gold=marks, **given)
+    options = {"tokenizer": tokenizer(), "methods": ["occlusion"], "metrics": metrics}
+    expected = evaluation.evaluate(model, texts, gold=marks, **options)
     for gold in ([[(3, 5), (6, 8)], []], (spans for spans in ([[2, 9]], ())), [np.array([[2, 9]]), []]):
-        assert evaluation.evaluate(model, texts, gold=gold, **given).equals(expected)
+        assert evaluation.evaluate(model, texts, gold=gold, **options).equals(expected)
     for gold, said in (
         ([[(40, 45)], []], "gold of input 0: [(40, 45)] marks no feature of its text; count from 0"),
         ([[(6, 2)], []], "gold of input 0: expected characters (start, end) with 0 <= start < end, got"),
@@ -568,7 +569,7 @@ def test_gold_as_spans_of_characters_marks_the_features_that_it_touches() -> Non
         (["2:6", ""], "gold of input 0: expected numbers, got '2:6'"),
     ):
         with refused(said, InputError):
-            evaluation.evaluate(model, texts, gold=gold, **given)
+            evaluation.evaluate(model, texts, gold=gold, **options)
     with refused("gold of characters: expected inputs made of texts", InputError):
         table_of(seer(), torch.randn(1, 3, 32, 32), gold=[[(2, 6)]], metrics=metrics, methods=["random"])
 

@@ -235,9 +235,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Four games, made by the functions that the report calls, in the book's own styles."""
     data = {"erase": erase_data(), "prompt": shown.erased_prompt(), "soft": soft_data(), "saco": saco_data()}
     made = "".join(
-        of_cell(shown.game_html(kind, one, label=f"Game: {kind}", picture=f"picture-{kind}").data)
+        of_cell(shown.game_html(kind, content, label=f"Game: {kind}", picture=f"picture-{kind}").data)
         + f'<figure id="picture-{kind}">picture</figure>'
-        for kind, one in data.items()
+        for kind, content in data.items()
     )
     path = tmp_path_factory.mktemp("play") / "page.html"
     path.write_text(linked(made), encoding="utf-8")

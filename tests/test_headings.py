@@ -48,5 +48,9 @@ BY_HAND = [page for page in PAGES if not set(page.parts) & set(MADE)]
 @pytest.mark.parametrize("path", BY_HAND, ids=lambda path: path.stem)
 def test_something_follows_every_heading(path: Path) -> None:
     found = pieces(path)
-    bare = [one for one, then in zip(found, [*found[1:], "# end"], strict=True) if one != "seen" and then != "seen"]
+    bare = [
+        heading
+        for heading, then in zip(found, [*found[1:], "# end"], strict=True)
+        if heading != "seen" and then != "seen"
+    ]
     assert not bare, f"nothing between these headings and the next: {bare}"

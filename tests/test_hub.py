@@ -45,13 +45,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def replica(cache: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
     """A hub that is asked, with one model."""
-    with Replica() as one:
-        one.models["lab/one"] = files
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", one.address)
-        files_at = one.address + "/{repo_id}/resolve/{revision}/{filename}"
+    with Replica() as replica:
+        replica.models["lab/one"] = files
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", replica.address)
+        files_at = replica.address + "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files_at)
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        yield one
+        yield replica
 
 
 def read_by_the_tiny_study(home: Path, *models: str) -> None:

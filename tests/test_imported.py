@@ -132,7 +132,7 @@ def test_one_array_for_each_text_is_known_by_its_length() -> None:
     assert imported_scores([IN_WORDS[0], [1, 2]], inputs).tolist() == IN_WORDS
     assert imported_scores([FIRST, SECOND], inputs).tolist() == IN_WORDS
     assert imported_scores([FIRST[1:-1], SECOND[1:-1]], inputs).tolist() == IN_WORDS
-    embedded = [torch.tensor(one)[None, :, None] * torch.tensor([1.0, -2.0]) for one in (FIRST, SECOND)]
+    embedded = [torch.tensor(scores)[None, :, None] * torch.tensor([1.0, -2.0]) for scores in (FIRST, SECOND)]
     assert imported_scores(embedded, inputs).tolist() == [[-score for score in row] for row in IN_WORDS]
     said = r"text 1 \('\[CLS\] not bad \[SEP\]'\) has 3 values, and the text has 2 words, 4 tokens, 2 of them"
     refused(InputError, said, imported_scores, [FIRST, [1, 2, 3]], inputs)
@@ -252,7 +252,7 @@ def test_shap_itself_goes_into_evaluate() -> None:
     def score(texts: list[str]) -> np.ndarray:
         # What shap puts in a word's place may stand right before the next one.
         found = [sum(value * str(text).count(word) for word, value in worth.items()) for text in texts]
-        return np.array([[0.0, one] for one in found])
+        return np.array([[0.0, score] for score in found])
 
     told = shap.Explainer(score, shap.maskers.Text(tokenizer()), output_names=["no", "yes"])(["a fine film", "not bad"])
     own = TextInputs.from_texts(["a fine film", "not bad"], tokenizer(), unit="word")
@@ -262,12 +262,12 @@ def test_shap_itself_goes_into_evaluate() -> None:
     assert np.allclose(of_class(of_every_class, torch.tensor([1, 1]), "shap"), expected, atol=1e-6)
     for same in (told[:, :, 1], [told[0, :, 1], told[1, :, 1]]):  # of one class; one explanation for each text
         assert np.allclose(imported_scores(same, own), expected, atol=1e-6)
-    given: dict[str, Any] = {"attributions": {"shap": told}, "target": 1}
-    found = explain(film, ["a fine film", "not bad"], [], **given)["shap"]
+    options: dict[str, Any] = {"attributions": {"shap": told}, "target": 1}
+    found = explain(film, ["a fine film", "not bad"], [], **options)["shap"]
     assert np.allclose(found, expected, atol=1e-6)
     # Of "not bad" the first class is predicted, of which shap says 0.
     assert np.allclose(explain(film, ["a fine film", "not bad"], [], attributions={"shap": told})["shap"][1], 0)
-    table = evaluate(film, ["a fine film", "not bad"], metrics=["aopc_morf"], **given)
+    table = evaluate(film, ["a fine film", "not bad"], metrics=["aopc_morf"], **options)
     assert list(table[table.input == 0].method) == ["shap", "random"]
     assert table[table.method == "shap"].value.tolist() == pytest.approx([0.4, 0.0])
 
@@ -367,9 +367,9 @@ def test_a_broken_table_is_refused_in_words(tmp_path: Path) -> None:
 def test_attributions_are_scored_like_our_own_method_s_answers() -> None:
     """The same numbers, through tokens of another tokenizer, beside texts that are left out."""
     model, texts = text_model(), ["a fine film", None, "not bad"]
-    given: dict[str, Any] = {"tokenizer": tokenizer(), "on_error": "skip", "metrics": ["aopc_morf", "saco"]}
+    options: dict[str, Any] = {"tokenizer": tokenizer(), "on_error": "skip", "metrics": ["aopc_morf", "saco"]}
     with pytest.warns(UserWarning, match="1 of 3 inputs was skipped"):
-        ours = evaluate(model, texts, methods=["occlusion"], **given)
+        ours = evaluate(model, texts, methods=["occlusion"], **options)
     scores = explain(model, [texts[0], texts[2]], ["occlusion"], tokenizer=tokenizer())["occlusion"]
     theirs = [
         list(
@@ -379,7 +379,7 @@ def test_attributions_are_scored_like_our_own_method_s_answers() -> None:
         list(zip(["Ġnot", "Ġbad"], scores[1].tolist(), strict=False)),
     ]
     with pytest.warns(UserWarning, match="1 of 3 inputs was skipped"):
-        table = evaluate(model, texts, methods=[], attributions={"mine": theirs}, **given)
+        table = evaluate(model, texts, methods=[], attributions={"mine": theirs}, **options)
     assert table.input.tolist() == [0, 0, 2, 2]
     assert table.value.tolist() == pytest.approx(ours.value.tolist(), abs=1e-6)
 

@@ -182,8 +182,8 @@ def test_reasons_of_the_board_are_words() -> None:
     """No reason is a name of ours, so that it can stand in a sentence; of several statements each has its own."""
     board = filled(pd.read_csv(reference_dir() / "scoreboard.csv"))
     reasons = {row["id"]: reason(row) for row in board.to_dict("records")}
-    assert not [one for one in reasons.values() if re.search(r"_|\bnan\b", one)]
-    assert {name for name, one in reasons.items() if one} == set(committed_board().query("reason != ''")["id"])
+    assert not [reason for reason in reasons.values() if re.search(r"_|\bnan\b", reason)]
+    assert {name for name, reason in reasons.items() if reason} == set(committed_board().query("reason != ''")["id"])
     assert reasons["saco_c03"] == "the direction: replicates on our models; the size: does not replicate on our models"
     assert reasons["soft_c03"] == "about MultiRC, for which we have no usable model"
     assert reasons["soft_c02"] == "the claim needs 16 comparisons that hold, and we have 14 in all"

@@ -114,8 +114,8 @@ def test_the_source_makes_the_same_wheel(packed: Path, tmp_path: Path) -> None:
     done = uv("build", "--quiet", *into, str(source))
     assert done.returncode == 0, done.stderr
     (again,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
-        assert {name: one.read(name) for name in one.namelist()} == {
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as other:
+        assert {name: first.read(name) for name in first.namelist()} == {
             name: other.read(name) for name in other.namelist()
         }
 

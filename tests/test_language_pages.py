@@ -73,7 +73,9 @@ def test_what_is_right_is_what_the_labels_say(tiny: tuple[Any, Any]) -> None:
     task = films()
     prompt, inputs = task.asked(*tiny)
     predicted = Perturber(prompt, inputs).predicted
-    assert task.right(*tiny).tolist() == [int(one) == label for one, label in zip(predicted, task.truth, strict=True)]
+    assert task.right(*tiny).tolist() == [
+        int(guess) == label for guess, label in zip(predicted, task.truth, strict=True)
+    ]
 
 
 def test_words_of_other_texts_take_the_place_of_what_goes(tiny: tuple[Any, Any]) -> None:

@@ -93,7 +93,7 @@ def reported(scores: list[float], left: list[float]) -> tuple[float, float]:
     """RISE and MAS of one path, step by step as FlashTrace's paper and released evaluation describe them."""
 
     def area(heights: list[float]) -> float:
-        return sum((one + other) / 2 for one, other in itertools.pairwise(heights)) / (len(heights) - 1)
+        return sum((height + other) / 2 for height, other in itertools.pairwise(heights)) / (len(heights) - 1)
 
     lowest, response = 1.0, []
     for value in scores:
@@ -224,8 +224,8 @@ def test_drops_ablations_and_deletions_of_a_continuation(loaded: tuple[Any, Any]
         assert float(found["rise"][b]) == pytest.approx(expected[0], abs=1e-3)
         assert float(found["mas"][b]) == pytest.approx(expected[1], abs=1e-3)
         assert float(lds_scores(alone, own[None], ablations=20)) == pytest.approx(float(correlation[b]), abs=1e-6)
-        one = win_rate_scores(alone, own[None], share=0.3, matches=20)
-        assert {name: float(value) for name, value in one.items()} == {name: float(v[b]) for name, v in wins.items()}
+        single = win_rate_scores(alone, own[None], share=0.3, matches=20)
+        assert {name: float(value) for name, value in single.items()} == {name: float(v[b]) for name, v in wins.items()}
     assert correlation.abs().max() <= 1
 
 
@@ -260,12 +260,12 @@ def test_evaluate_has_the_measures_of_language_models(loaded: tuple[Any, Any]) -
     inputs = lm.inputs(LONG)
     shape = inputs.feature_mask.shape
     scores = {"mine": torch.rand(shape, generator=torch.Generator().manual_seed(0)), "other": torch.ones(shape)}
-    names = [name for family, one in LANGUAGE.items() if family != "hellinger" for name in one.directions]
+    names = [name for family, entry in LANGUAGE.items() if family != "hellinger" for name in entry.directions]
     found = table_of(lm, inputs, scores, names)
     asked = Perturber(lm, inputs)
     for name, own in scores.items():
         pi = pi_soft_scores(asked, own, draws=2, seed=3)
-        expected = {one: pi[f"{one}_area"] for one in ("pi_soft_ns", "pi_soft_nc")}
+        expected = {metric: pi[f"{metric}_area"] for metric in ("pi_soft_ns", "pi_soft_nc")}
         expected |= dict(zip(("top_1_drop", "top_3_drop", "top_5_drop"), top_k_drop_scores(asked, own).T, strict=True))
         expected |= {"lds": lds_scores(asked, own, seed=3)} | rise_scores(asked, own)
         wins = win_rate_scores(asked, own, seed=3)

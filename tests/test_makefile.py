@@ -53,7 +53,7 @@ def test_the_papers_texts_are_learnt_where_they_lie(tmp_path: Path, monkeypatch:
         (tmp_path / f"sst-{split}" / f"{split}.tsv").write_text("a film\t1\n")
     made = [job.parameters for job in trainings("full", "soft")]
     for classifier in ("", "mpnet"):
-        seeds = [one["seed"] for one in made if (one["dataset"], one["classifier"]) == ("sst", classifier)]
+        seeds = [point["seed"] for point in made if (point["dataset"], point["classifier"]) == ("sst", classifier)]
         assert seeds == [0, 1, 2], classifier
-    assert not {one["dataset"] for one in made} & {"ag", "evinf", "multirc"}
+    assert not {point["dataset"] for point in made} & {"ag", "evinf", "multirc"}
     assert "sst" not in {job.parameters["dataset"] for job in trainings("laptop", "soft")}

@@ -31,9 +31,9 @@ def test_splits_are_fixed_balanced_and_disjoint():
     for one in splits.values():
         assert one.digest == DIGEST
         assert set(Counter(one.labels).values()) == {len(one) // 5}
-    texts = [text.lower() for one in splits.values() for text in one.texts]
+    texts = [text.lower() for split in splits.values() for text in split.texts]
     assert len(texts) == len(set(texts))
-    integrations = [{i.split(".")[0] for i in one.ids} for one in splits.values()]
+    integrations = [{i.split(".")[0] for i in split.ids} for split in splits.values()]
     assert sum(map(len, integrations)) == len(set().union(*integrations))
 
 
@@ -45,12 +45,12 @@ def test_parallel_rows_are_the_same_messages(everything):
     for languages, rows in ((FIVE, 169), (tuple(home_assistant.LANGUAGES), 160), (("de", "zh"), 330)):
         parallel = datasets.load_parallel("messages", languages, "test")
         assert tuple(parallel) == languages
-        for language, one in parallel.items():
-            assert len(one) == rows
-            assert (one.ids, one.labels) == (parallel[languages[0]].ids, parallel[languages[0]].labels)
-            assert one.texts == tuple(texts[i][language] for i in one.ids)
-            assert all(one.texts)
-        left_out = set(english.ids) - set(one.ids)
+        for language, messages in parallel.items():
+            assert len(messages) == rows
+            assert (messages.ids, messages.labels) == (parallel[languages[0]].ids, parallel[languages[0]].labels)
+            assert messages.texts == tuple(texts[i][language] for i in messages.ids)
+            assert all(messages.texts)
+        left_out = set(english.ids) - set(messages.ids)
         assert not [i for i in left_out if texts[i].keys() >= set(languages)]
 
 
@@ -79,9 +79,9 @@ def test_no_language_loses_the_end_of_a_message(everything):
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder_folder("e5"))
     texts = {message.id: message.texts for message in everything}
     for split in SPLITS:
-        one = datasets.load_dataset("messages", split)
-        every = [text for i in one.ids for text in texts[i].values()]
-        assert max(map(len, tokenizer(every).input_ids)) <= one.max_length
+        messages = datasets.load_dataset("messages", split)
+        every = [text for i in messages.ids for text in texts[i].values()]
+        assert max(map(len, tokenizer(every).input_ids)) <= messages.max_length
 
 
 @pytest.mark.parametrize(

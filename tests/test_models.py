@@ -91,9 +91,9 @@ def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
     (tmp_path / "minilm").mkdir()
     (tmp_path / "minilm" / archive.name).symlink_to(archive)
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(encoders.encoder_folder, ["minilm", "minilm"])
-    assert one == other
-    assert {path.name for path in one.iterdir()} == {*encoders._FILES["minilm"], "derived.json"}
+        first, other = pool.map(encoders.encoder_folder, ["minilm", "minilm"])
+    assert first == other
+    assert {path.name for path in first.iterdir()} == {*encoders._FILES["minilm"], "derived.json"}
 
 
 def test_merging_changes_nothing_and_all_of_float32_is_used_on_a_gpu_too(monkeypatch):

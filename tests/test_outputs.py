@@ -28,11 +28,11 @@ OF_CLASSES = {"auc", "n_auc", "autpc", "log_odds"}
 def head_of_two(model: nn.Module, name: str) -> nn.Module:
     """The same model with the logits (0, z) in the place of its one logit z."""
     two = copy.deepcopy(model)
-    one = two.get_submodule(name)
-    made = nn.Linear(one.in_features, 2)
+    child = two.get_submodule(name)
+    made = nn.Linear(child.in_features, 2)
     with torch.no_grad():
         made.weight[0], made.bias[0] = 0, 0
-        made.weight[1:], made.bias[1:] = one.weight, one.bias
+        made.weight[1:], made.bias[1:] = child.weight, child.bias
     setattr(two, name, made)
     if hasattr(two, "config"):
         two.config.num_labels = 2
@@ -76,9 +76,9 @@ def test_one_logit_is_what_two_logits_are_under_a_softmax(kind: str) -> None:
     two = head_of_two(model, "classifier" if kind == "text" else "head")
     p = own(model, inputs)[:, 0].sigmoid()
     assert set((p >= 0.5).tolist()) == {True, False}
-    one = Perturber(model, inputs, output="sigmoid")
-    assert one.predicted.tolist() == (p >= 0.5).long().tolist()
-    assert torch.allclose(one.full, torch.maximum(p, 1 - p), atol=1e-5)
+    single = Perturber(model, inputs, output="sigmoid")
+    assert single.predicted.tolist() == (p >= 0.5).long().tolist()
+    assert torch.allclose(single.full, torch.maximum(p, 1 - p), atol=1e-5)
     # Gradients of the logit: that of a class of two is z_t, of one logit its difference from the other class.
     differ = {"grad_cam", "transformer_mm", "attcat", "lrp", "partial_lrp", "transformer_attribution"}
     differ |= {"conservative_lrp"}
@@ -109,11 +109,11 @@ def test_what_one_output_means_is_asked_for_everywhere() -> None:
     """By `evaluate` in the table of `test_supported`."""
     model, seer = text_model(classes=1), one_logit_seer()
     asked = "has one output.*output='sigmoid'.*output='value'"
-    for one, inputs, method in ((model, text_inputs(model), "saliency"), (seer, image_inputs(), "grad_cam")):
-        refused(InputError, asked, Perturber, one, inputs, output="probability")
-        refused(InputError, asked, explain, one, inputs)
+    for network, inputs, method in ((model, text_inputs(model), "saliency"), (seer, image_inputs(), "grad_cam")):
+        refused(InputError, asked, Perturber, network, inputs, output="probability")
+        refused(InputError, asked, explain, network, inputs)
         for name in (method, "occlusion"):
-            refused(InputError, asked, attribute, name, one, inputs)
+            refused(InputError, asked, attribute, name, network, inputs)
     refused(InputError, asked, attribute_rows, [Row("saliency")], model, text_inputs(model))
     refused(InputError, asked, Perturber, lambda pixels: pixels.mean(dim=(1, 2, 3))[:, None], image_inputs())
 
@@ -178,9 +178,9 @@ def test_a_predicted_value_is_followed_as_it_is(output: str | None) -> None:
     assert set(table.method) == set(named)
     assert set(table.attrs["left_out"]) == OF_CLASSES
     assert {"nc", "soft_nc", "aopc_morf", "saco"} <= set(table.metric)
-    given = {"methods": {"mine": perturber.full[:, None].expand(3, 7)}, "output": output}
-    counted = count_rows(model, inputs, **given)
-    assert counted.together == evaluate(model, inputs, **given).attrs["costs"]["rows_run"]
+    options = {"methods": {"mine": perturber.full[:, None].expand(3, 7)}, "output": output}
+    counted = count_rows(model, inputs, **options)
+    assert counted.together == evaluate(model, inputs, **options).attrs["costs"]["rows_run"]
     occluded = attribute("occlusion", model, inputs, output=output)
     alone = ~torch.eye(7, dtype=torch.bool).expand(3, 7, 7)
     drop = values[:, None] - perturber.logits(alone)[..., 0]
@@ -208,11 +208,11 @@ def test_functions_say_probabilities_or_values() -> None:
     texts = ["a good film", "good one", "film two"]
     inputs = WordInputs.from_texts(texts)
 
-    def yes(given: list[str]) -> np.ndarray:
-        return np.array([0.9 if "good" in text else 0.2 for text in given])
+    def yes(strings: list[str]) -> np.ndarray:
+        return np.array([0.9 if "good" in text else 0.2 for text in strings])
 
-    def length(given: list[str]) -> list[list[float]]:
-        return [[float(len(text.split()))] for text in given]
+    def length(strings: list[str]) -> list[list[float]]:
+        return [[float(len(text.split()))] for text in strings]
 
     perturber = Perturber(yes, inputs, output="sigmoid")
     assert torch.allclose(perturber.full, torch.tensor([0.9, 0.9, 0.8]), atol=1e-5)

@@ -103,7 +103,7 @@ def test_reports_say_what_ones_own_metric_means(tmp_path: Path) -> None:
     table.to_html(tmp_path / "report.html")
     assert "losses weighted by scores" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "weighted_loss" not in BUILT_IN
-    few = [one for one in table.attrs["undefined"] if one["reason"].startswith("fewer features than the 2")]
+    few = [note for note in table.attrs["undefined"] if note["reason"].startswith("fewer features than the 2")]
     assert few[0]["metrics"] == ["complexity", "weighted_loss"] or set(few[0]["metrics"]) >= {"weighted_loss"}
 
 
@@ -139,16 +139,16 @@ def broken(value: object) -> object:
     ],
 )
 def test_answers_that_are_none_are_refused(value: object, said: str) -> None:
-    given = {"methods": {"mine": torch.rand(2, 3)}, "metrics": [broken(value)]}
-    refused(InputError, said, evaluate, answers, ["a good film", "a bad one"], **given)
+    options = {"methods": {"mine": torch.rand(2, 3)}, "metrics": [broken(value)]}
+    refused(InputError, said, evaluate, answers, ["a good film", "a bad one"], **options)
 
 
 def test_what_a_metric_cannot_be_is_refused() -> None:
     refused(InputError, "says no direction", metric, "mine", rows=None)
     refused(UnknownNameError, "direction", metric, "mine", rows=None, direction="up")
     taken = metric("saco", rows=None, direction="higher")(lambda _, scores, about: scores.sum(dim=1))
-    given = {"methods": ["random"], "metrics": [taken]}
-    refused(InputError, "saco is the name of a metric of this package", evaluate, answers, ["good film"], **given)
+    options = {"methods": ["random"], "metrics": [taken]}
+    refused(InputError, "saco is the name of a metric of this package", evaluate, answers, ["good film"], **options)
     early = metric("early", rows=lambda scores, about: about.full, direction="higher")(lambda *_: None)
     counted = {"methods": {"mine": torch.rand(1, 2)}, "metrics": [early]}
     words = WordInputs.from_texts(["good film"])
@@ -220,13 +220,13 @@ def careless(left: Tensor, scores: Tensor, about: About) -> Tensor:
 def test_a_metric_of_ones_own_sees_no_padding() -> None:
     texts = ["good film", "so good", "a good and very long film", "bad"]
     scores = [[-0.25, -0.5], [-0.5, -0.25], [-0.75, -0.25, -0.75, -0.75, -0.75, -0.75], [-1.0]]
-    given = {"metrics": [careless, "aopc_morf"]}
-    together = evaluate(answers, texts, attributions={"mine": scores}, methods=["random"], **given)
+    options = {"metrics": [careless, "aopc_morf"]}
+    together = evaluate(answers, texts, attributions={"mine": scores}, methods=["random"], **options)
     mine = together[(together.method == "mine") & (together.metric == "careless")]
     expected = [0.4 - 0.375, 0.4 - 0.375, 0.4 - 4 / 6, -1.0]
     assert mine.value.tolist()[:3] == pytest.approx(expected[:3])
     for place, (text, own) in enumerate(zip(texts, scores, strict=True)):
-        alone = evaluate(answers, [text], attributions={"mine": [own]}, methods=["random"], **given)
+        alone = evaluate(answers, [text], attributions={"mine": [own]}, methods=["random"], **options)
         both = together[together.input == place]
         assert both.value.tolist() == pytest.approx(alone.value.tolist(), nan_ok=True)
     inputs = WordInputs.from_texts(texts)

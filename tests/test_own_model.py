@@ -236,7 +236,7 @@ def test_a_plain_folder_is_opened_as_what_it_is(saved, toy, seer, tmp_path):
     own = open_model(str(saved))
     assert own.label_names == toy.label_names
     path = write(tmp_path / "own.csv", [{"text": "a fine film"}, {"text": "not funny at all"}])
-    said, expected = (pages.predictions(one, load_texts(path, one)) for one in (own, toy))
+    said, expected = (pages.predictions(model, load_texts(path, model)) for model in (own, toy))
     pd.testing.assert_frame_equal(said, expected, atol=1e-6)
     again = open_model("data/checkpoints/vision/fashion-base-seed0")  # from the repository's root
     assert again.label_names == seer.label_names

@@ -66,7 +66,7 @@ def imported(*folders: str) -> dict[str, set[str]]:
         text = path.read_text(encoding="utf-8")
         modules = set(re.findall(r"""\brequire\(\s*["']([\w.]+)""", text))
         for node in ast.walk(ast.parse(text)):
-            modules |= {one.name for one in node.names} if isinstance(node, ast.Import) else set()
+            modules |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
             modules |= {node.module} if isinstance(node, ast.ImportFrom) and node.module else set()
         for module in {module.partition(".")[0] for module in modules} - {"faithlib", "faithbook"}:
             for name in owners.get(module, ()):

@@ -204,7 +204,10 @@ def add_runs(
         accuracies = {(language,): read[model, language] for language in ("en", *languages)}
         units["predictions"] = units_of(accuracies, ("language",), n=n, metric="correct")
         store.add("crosslingual_metrics", units, dataset=dataset, model=model, seed=0)
-        lost = {("unknown", one): 0.25 * (one == "bg" and dataset == "messages") for one in ("en", *languages)}
+        lost = {
+            ("unknown", language): 0.25 * (language == "bg" and dataset == "messages")
+            for language in ("en", *languages)
+        }
         counted = {"texts": units_of(lost, ("metric", "language"), n=n, spread=0)}
         store.add("crosslingual_projected", counted, dataset=dataset, model=model, seed=0)
 

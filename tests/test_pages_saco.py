@@ -27,8 +27,8 @@ def as_printed() -> dict[tuple[str, int], float]:
     """SaCo of every method and number of groups as the paper prints it; random scores at zero."""
     table = published.table("saco_table2").astype({"k": int})
     found = {(row.method, row.k): row.value for row in table.itertuples()}
-    one = published.table("saco_table1").set_index("method_inferred").value
-    return found | {(LAST, k): one[LAST] for k in KS} | {("random", k): 0.0 for k in KS}
+    values = published.table("saco_table1").set_index("method_inferred").value
+    return found | {(LAST, k): values[LAST] for k in KS} | {("random", k): 0.0 for k in KS}
 
 
 def saco_units(means: dict[tuple[str, int], float], *, n: int, seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -92,7 +92,7 @@ def stored(dataset: str, *, channels: int = 1) -> dict[str, pd.DataFrame]:
     ]
     steps = [pd.DataFrame({**drops, "method": name}) for name in three]
     frames = {"saco_pictures": pixels, "saco_maps": pd.concat(maps), "saco_steps": pd.concat(steps)}
-    return {name: one.assign(**picture) for name, one in frames.items()}
+    return {name: frame.assign(**picture) for name, frame in frames.items()}
 
 
 def figure_runs(store: Store, *, n: int = 60, **world: float | bool) -> None:
@@ -202,7 +202,7 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
             own = rng.uniform(-0.01, 0.01, n) if method == "random" else rng.random(n) if metric == "saco" else common
             frame = pd.DataFrame({"id": [f"i{i}" for i in range(n)], "value": SIGN[metric] * own})
             rows.append(frame.assign(metric=metric, method=method))
-    units = pd.concat(rows).assign(cluster=lambda one: one.id, seed=0, dataset="imagenet", model="lite0", draw=0)
+    units = pd.concat(rows).assign(cluster=lambda frame: frame.id, seed=0, dataset="imagenet", model="lite0", draw=0)
     store.add("saco_imagenet", {"": units}, declared=("local:photo/imagenet-lite0",), dataset="imagenet-few")
     found = store.judge("saco_stand_ins", "saco_stand_ins_network_claims", "saco_stand_ins_network")
     said = published.column("claim")
@@ -295,9 +295,9 @@ def test_an_explanation_stands_beside_every_drawing_of_random_scores_on_its_pict
     random = [unit("auc", "random", value, draw=draw) for draw, value in enumerate((0.2, 0.4, 0.6))]
     other = unit("auc", "rollout", 0.9) | {"id": "b"}
     found = wu.beside_random(pd.DataFrame([unit("auc", "rollout", 0.4), other, *random]))
-    one = found[found.id == "a"].set_index("draw")
-    assert one.win.tolist() == [0, 0, 1] and one.tie.tolist() == [0, 1, 0]  # a low AUC is the better one
-    assert one.gap.tolist() == pytest.approx([-0.2, 0.0, 0.2])
+    picture = found[found.id == "a"].set_index("draw")
+    assert picture.win.tolist() == [0, 0, 1] and picture.tie.tolist() == [0, 1, 0]  # a low AUC is the better one
+    assert picture.gap.tolist() == pytest.approx([-0.2, 0.0, 0.2])
     assert found[found.id == "b"].win.isna().all()
     rows = [unit("saco", "rollout", 0.3, setting=name) for name in ("main", "blur")]
     rows += [unit("saco", "random", value, setting=name) for name, value in (("main", 0.1), ("blur", 0.5))]

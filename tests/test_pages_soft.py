@@ -436,16 +436,16 @@ def test_noise_is_taken_out_of_the_variance_between_means() -> None:
     """The plain variance of five equal means is .4 ** 2 / 40 * 4 / 5 = .0032 on average."""
     equal = [noisy([0.5] * 5, n=40, seed=seed) for seed in range(40)]
     found = [comparison.variance_between(of).ours for of in equal]
-    plain = np.mean([np.var([one.ours.point for one in of]) for of in equal])
+    plain = np.mean([np.var([pair.ours.point for pair in of]) for of in equal])
     assert plain == pytest.approx(0.0032, abs=0.001)
-    assert np.mean([one.point for one in found]) == pytest.approx(0, abs=0.0007)
+    assert np.mean([estimate.point for estimate in found]) == pytest.approx(0, abs=0.0007)
     apart = comparison.variance_between(noisy([0.1, 0.3, 0.5, 0.7, 0.9], n=400, seed=0)).ours
     assert apart.point == pytest.approx(0.08, abs=0.01)
     assert apart.p_above() < 1e-6
 
 
 def test_the_published_variance_is_that_of_the_printed_values() -> None:
-    of = [Comparison(one.ours, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
+    of = [Comparison(pair.ours, value) for pair, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
     assert comparison.variance_between(of).published == pytest.approx(0.01)
     refused(InputError, "no quantities", comparison.variance_between, [])
     refused(InputError, "lengths", diagnosticity.with_lengths, pd.DataFrame([unit("soft_nc", "m", 0.9, ratio=np.nan)]))

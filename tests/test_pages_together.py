@@ -34,7 +34,7 @@ def test_the_metrics_of_one_text_are_those_of_the_library(seed: int) -> None:
     marks[0], y[0] = True, 1
     p, empty, kept, removed = generator.random(4)
     found, given, gold = evalxnlp.rationale(scores, k), torch.from_numpy(scores)[None], torch.from_numpy(marks)[None]
-    probabilities, curve = [torch.tensor([one]) for one in (p, kept, removed, empty)], torch.from_numpy(y)[None]
+    probabilities, curve = [torch.tensor([values]) for values in (p, kept, removed, empty)], torch.from_numpy(y)[None]
     full, left, gone, nothing = probabilities
     pairs = {
         "n_auc": (evalxnlp.n_auc(y), metrics.n_auc(curve)),
@@ -85,7 +85,7 @@ def test_what_the_released_code_changes_has_an_interval_and_a_direction() -> Non
     texts = [evalxnlp.Text(score, np.arange(10) > 5, (0.1, -0.2), 0.8) for score in scores]
     found = evalxnlp.released_scores(texts, {"soft_nc": [0.5] * len(texts)})
     values = found[found.metric.isin(["sparseness", "soft_nc"])]
-    gini = np.array([evalxnlp.sparseness(one) for one in scores])
+    gini = np.array([evalxnlp.sparseness(row) for row in scores])
     own = np.where(values.metric == "sparseness", gini[values.text], 0.5)
     values = values.assign(corrected=own, moved=values.value - own)
     shown = evalxnlp.released_table(values, ["sparseness", "soft_nc"]).set_index(["metric", "step"])

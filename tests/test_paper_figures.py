@@ -36,10 +36,10 @@ def picture() -> Picture:
     maps, steps, ten = [], [], np.arange(10, 0, -1)
     for shift, method in enumerate(THREE):
         scores = np.roll([0.4, -0.1 if method == "random" else 0.3, 0.2, 0.1], shift)
-        one = {"dataset": "fashion", "input": "a", "method": method}
-        maps.append(pd.DataFrame({"pixel": range(4), "score": scores, "group": range(4), **one}))
+        labels = {"dataset": "fashion", "input": "a", "method": method}
+        maps.append(pd.DataFrame({"pixel": range(4), "score": scores, "group": range(4), **labels}))
         drops = {"salience": 0.5 / ten, "alone": 0.05 / ten, "together": 0.8 - 0.5 / ten}
-        steps.append(pd.DataFrame({"group": ten, **drops, **one}))
+        steps.append(pd.DataFrame({"group": ten, **drops, **labels}))
     return Picture.first("fashion", pixels, pd.concat(maps), pd.concat(steps))
 
 

@@ -106,8 +106,8 @@ def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
     assert both["en"].ids == both["de"].ids == ("xnli-test-0", "xnli-test-1")
     assert both["en"].labels == both["de"].labels == (0, 2)
     assert datasets.load_dataset("xnli") == both["en"]
-    one = datasets.load_parallel("xnli", ("en", "de"), n=1)
-    assert one["en"].ids == one["de"].ids and one["de"].texts[0] in both["de"].texts
+    parallel = datasets.load_parallel("xnli", ("en", "de"), n=1)
+    assert parallel["en"].ids == parallel["de"].ids and parallel["de"].texts[0] in both["de"].texts
 
 
 def test_what_xnli_cannot_give_is_a_clear_error(folder):
@@ -193,8 +193,12 @@ def test_real_xnli_is_parallel_and_has_the_published_size(folder):
     (folder / "xnli").symlink_to(SHARED / "xnli")
     rows = datasets.load_parallel("xnli", ("en", "bg", "de", "es", "fr"), sample="all")
     assert [len(row) for row in rows.values()] == [5010] * 5
-    assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
-    assert all(text.strip() for one in rows.values() for text in (*one.texts, *one.pairs))
+    assert all(rows_of_language.labels.count(label) == 1670 for rows_of_language in rows.values() for label in range(3))
+    assert all(
+        text.strip()
+        for rows_of_language in rows.values()
+        for text in (*rows_of_language.texts, *rows_of_language.pairs)
+    )
     # Each premise comes with one hypothesis of every label.
     assert all(len(set(rows["fr"].texts[i : i + 3])) == 1 for i in range(0, 5010, 3))
     dev = datasets.load_dataset("xnli", "dev")

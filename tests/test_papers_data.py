@@ -39,9 +39,9 @@ def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
     texts = drawn(150) + changed + [text.upper() + " !" for text in others[:20]]
     for threshold in (0.5, 0.7, 0.8, 0.9, 1.0):
         slow = [
-            i for i, text in enumerate(texts) for one in [distinct_words(text)]
+            i for i, text in enumerate(texts) for own in [distinct_words(text)]
             if any(
-                one == other if min(len(one), len(other)) < 4 else len(one & other) / len(one | other) >= threshold
+                own == other if min(len(own), len(other)) < 4 else len(own & other) / len(own | other) >= threshold
                 for other in map(distinct_words, others)
             )
         ]  # fmt: skip
@@ -112,7 +112,7 @@ def test_parts_are_read_and_cut_into_splits() -> None:
     multirc = datasets.load_dataset("multirc", "train")
     assert (multirc.texts, multirc.queries) == (("one two train . three four .",), ("who ? || me",))
     for splits in (ag, evinf):
-        ids = [key for one in splits.values() for key in one.ids]
+        ids = [key for split in splits.values() for key in split.ids]
         assert len(set(ids)) == len(ids)
     train, dev, left_out = datasets.splits_to_learn("section")  # a substitute is learnt whole
     assert (train, dev, left_out) == (*(datasets.load_dataset("section", s) for s in ("train", "dev")), {})
@@ -325,7 +325,7 @@ def test_english_pairs_are_learnt_and_a_premise_stays_in_one_split() -> None:
     first = found["train"]
     assert (first.texts[0], first.pairs and first.pairs[0]) == pairs_of("snlidev", 1)[0][:2]
     assert [nli_sets.LABELS[label] for label in first.labels[:3]] == list(nli_sets.LABELS)
-    assert len({key for one in found.values() for key in one.ids}) == sum(map(len, found.values()))
+    assert len({key for split in found.values() for key in split.ids}) == sum(map(len, found.values()))
     assert found["test"].clusters[found["test"].ids[2]] == found["test"].ids[0]
     # The test pairs are there in every language, the others in English.
     both = datasets.load_parallel("nli", ("en", "bg"), "test")
@@ -342,7 +342,7 @@ def test_the_owners_archives_are_read_where_they_lie_and_hold_the_same() -> None
         shutil.rmtree(files.data_folder() / name)
     assert not partial_sets.is_read_in_parts("nli")
     again = splits()
-    assert {split: one.wholes for split, one in fetched.items()} == {s: one.wholes for s, one in again.items()}
+    assert {split: data.wholes for split, data in fetched.items()} == {s: data.wholes for s, data in again.items()}
     assert fetched["train"].ids == again["train"].ids
     assert test == datasets.load_parallel("nli", ("bg", "en"), "test")
 

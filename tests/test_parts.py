@@ -315,7 +315,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
         assert sum(bool(json.loads(job.manifest.read_text())["files"]) for job in done(parts)) > 1
         assert_same(tables(parts), expected)
         found = [json.loads(job.manifest.read_text())["notes"] for job in parts]
-        assert {name: sum(one.get(name, 0) for one in found) for name in numbers} == {
+        assert {name: sum(run.get(name, 0) for run in found) for name in numbers} == {
             name: notes[name] for name in numbers
         }
 
@@ -343,7 +343,7 @@ def test_rows_of_further_texts_are_those_of_a_run_that_has_them_all(notebook: st
     done([whole])
     found, expected = tables([further]), tables([whole])
     compared = 0
-    for name in (one for one in found if one.startswith("units")):
+    for name in (table for table in found if table.startswith("units")):
         keys = [column for column in found[name].columns if column not in ("value", "cluster")]
         both = found[name].merge(expected[name], on=keys, suffixes=("", "_whole"), validate="one_to_one")
         assert len(both) == len(found[name]) > 0

@@ -153,7 +153,7 @@ def test_a_folder_of_pictures_is_read_by_the_names_of_its_classes(own):
         (lambda cat: Image.new("RGB", (28, 30)).save(cat / "1.png"), r"cat/1\.png has 28 x 30 pixels: expected the 32"),
         (lambda cat: cat.rename(cat.with_name("kitten")), "kitten is no class of cifar10; its classes are airplane, a"),
         (
-            lambda cat: [shutil.rmtree(one) for one in [*cat.parent.iterdir()]],
+            lambda cat: [shutil.rmtree(path) for path in [*cat.parent.iterdir()]],
             "no images; expected a folder of PNG files for each class of cifar10",
         ),
     ],
@@ -286,10 +286,10 @@ def test_training_that_was_stopped_ends_as_if_it_had_not_been(model, line, stopp
     assert (tmp_path / "again.training.pt").exists()
     train(trained, model, folder=tmp_path / "again")
     file = HEAD if model == "head" else "adapter_model.safetensors"
-    one, other = (load_file(folder / file) for folder in (trained / model, tmp_path / "again"))
-    assert set(one) == set(other)
-    for name in one:
-        torch.testing.assert_close(one[name], other[name], atol=1e-4, rtol=0)
+    first, other = (load_file(folder / file) for folder in (trained / model, tmp_path / "again"))
+    assert set(first) == set(other)
+    for name in first:
+        torch.testing.assert_close(first[name], other[name], atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("name", PHOTO)

@@ -38,7 +38,7 @@ def test_splits_share_no_picture(name, sizes):
     parts = [load_pictures(name, split, sample="all") for split in ("train", "dev", "test")]
     assert tuple(map(len, parts)) == sizes
     ids = [set(part.ids) for part in parts]
-    assert [len(one) for one in ids] == list(sizes)
+    assert [len(ids_of_split) for ids_of_split in ids] == list(sizes)
     assert len(set.union(*ids)) == sum(sizes)
 
 

@@ -94,4 +94,4 @@ def test_what_is_not_prose_is_not_read_and_what_is_banned_is_found() -> None:
     page = "# A\n\n```python\npictures = 1\n```\n\nSee `pictures` and {doc}`x <pictures>`, two\nrows a cell.\n"
     assert "picture" not in of_markdown(page) and re.search(BANNED["per, not the distributive a"], of_markdown(page))
     notebook = '# %% [markdown]\n# It speaks.\n\n# %%\npictures = "one"\ncaption = "where nothing lies there"\n'
-    assert [one.partition(":")[0] for one in hits_in(of_code(notebook))] == ["only people speak", "is available"]
+    assert [hit.partition(":")[0] for hit in hits_in(of_code(notebook))] == ["only people speak", "is available"]

@@ -87,7 +87,7 @@ def test_splits_share_nothing_and_labels_are_about_equally_frequent() -> None:
 
 
 def test_misled_copies_differ_in_labels_alone() -> None:
-    erased, misled = (load_dataset(f"planted-{what}", "test") for what in ("erased", "misled"))
+    erased, misled = (load_dataset(f"planted-{kind}", "test") for kind in ("erased", "misled"))
     assert erased.texts == misled.texts
     changed = [a != b for a, b in zip(erased.labels, misled.labels, strict=True)]
     assert 0.1 < np.mean(changed) < 0.6
@@ -99,13 +99,13 @@ def test_misled_copies_differ_in_labels_alone() -> None:
 def test_an_error_to_no_class_changes_the_same_copies() -> None:
     to_a_class, to_none = (load_dataset(f"planted-light{ending}", "test") for ending in ("", "-neither"))
     assert (to_a_class.texts, to_a_class.ids) == (to_none.texts, to_none.ids)
-    changed = {(one, other) for one, other in zip(to_a_class.labels, to_none.labels, strict=True) if one != other}
+    changed = {(label, other) for label, other in zip(to_a_class.labels, to_none.labels, strict=True) if label != other}
     assert changed == {(1, 0)}
     pictures = {amount: load_pictures(f"planted-{amount}", "test") for amount in ("erased", "light", "heavy")}
-    assert [one.partition("light-")[2] for one in pictures["light"].ids] == [
+    assert [name.partition("light-")[2] for name in pictures["light"].ids] == [
         one.partition("erased-")[2] for one in pictures["erased"].ids
     ]
-    moved = {a: np.not_equal(one.labels, pictures["erased"].labels) for a, one in pictures.items()}
+    moved = {a: np.not_equal(images.labels, pictures["erased"].labels) for a, images in pictures.items()}
     assert moved["light"].any()
     assert moved["heavy"].any()
     assert not (moved["light"] & moved["heavy"]).any()
@@ -207,10 +207,12 @@ def test_excerpts_hold_marked_and_unmarked_words_of_the_text(tokenizer) -> None:
             spans = data.rationales[one.row]
             assert mark == any(x <= start + a and start + b <= y for x, y in spans)
             assert text[start + a : start + b] == one.text[a:b] != ""
-    inputs = TextInputs.from_texts([one.text for one in found], tokenizer, words=[one.words for one in found])
-    gold = gold_of(inputs, [one.marked for one in found])
+    inputs = TextInputs.from_texts(
+        [planted.text for planted in found], tokenizer, words=[planted.words for planted in found]
+    )
+    gold = gold_of(inputs, [planted.marked for planted in found])
     assert gold.shape == inputs.feature_mask.shape and not (gold & ~inputs.feature_mask).any()
-    assert all(0 < int(row.sum()) <= sum(one.marked) for row, one in zip(gold, found, strict=True))
+    assert all(0 < int(row.sum()) <= sum(planted.marked) for row, planted in zip(gold, found, strict=True))
     bare = Dataset("d", "test", ("a b c d", "e f g h"), (0, 0), ("x", "y"), ("n",), 9, rationales=((), ((0, 1),)))
     found = marked_excerpts(bare, 5, size=3)
     assert [excerpt.row for excerpt in found] == [1]  # a text without marks has none

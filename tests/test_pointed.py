@@ -76,9 +76,9 @@ def test_rows_curves_cells_claims_and_specifications_are_named_by_what_they_are(
     missing = dict.fromkeys(("predicted_low", "predicted_high"), np.nan)
     claims = plots.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
     both = []
-    for one in (fig, claims):
-        one.draw_without_rendering()
-        both.append([text for _, _, text in hover.points_in_words(one)])
+    for figure in (fig, claims):
+        figure.draw_without_rendering()
+        both.append([text for _, _, text in hover.points_in_words(figure)])
     assert both[0][:2] == ["TP, high\nours: 0.500", "loss, LIME\n10%: 0.300 (0.200 to 0.400)"]
     assert both[0][2:] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n−1.000"]
     assert both[1] == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]

@@ -164,7 +164,7 @@ def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytes
 
 def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
     jobs = trainings("laptop", "saco")
-    before = {job.label: [one.label for one in waits_for(job, jobs)] for job in jobs}
+    before = {job.label: [earlier.label for earlier in waits_for(job, jobs)] for job in jobs}
     assert before["vision_classifiers mnist base 0  0"] == ["vision_classifiers fashion base 0  0"]
     assert before["vision_classifiers fashion base 0  0"] == []
     papers = trainings("paper")

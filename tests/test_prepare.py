@@ -89,14 +89,14 @@ def test_a_longer_limit_is_that_of_the_model_and_no_longer(model) -> None:
 
 # ---------------------------------------------------------------------------------------------------- units and too few
 def test_units_and_spans_reach_the_features(model) -> None:
-    given = {"tokenizer": tokenizer(), "methods": ["uniform"]}
+    options = {"tokenizer": tokenizer(), "methods": ["uniform"]}
     sizes = {
-        unit: (explain(model, TEXTS[:2], unit=unit, **given)["uniform"] > 0).sum(dim=1).tolist()
+        unit: (explain(model, TEXTS[:2], unit=unit, **options)["uniform"] > 0).sum(dim=1).tolist()
         for unit in ("word", "wordpiece", "sentence")
     }
     assert sizes == {"word": [6, 1], "wordpiece": [6, 3], "sentence": [1, 1]}
     spans = [[(0, 6), (7, 11)], [(0, 7)]]
-    scores = explain(model, TEXTS[:2], run=RunSettings(spans=spans), **given)["uniform"]
+    scores = explain(model, TEXTS[:2], run=RunSettings(spans=spans), **options)["uniform"]
     assert scores.tolist() == [[2, 1], [3, 0]], "summed over tokens"
     two = RunSettings(spans=[[(0, 8), (9, 15)]])
     (found,) = explain(answers, ["not good at all"], ["occlusion"], run=two)["occlusion"].tolist()
@@ -109,7 +109,7 @@ def test_a_text_of_one_feature_has_no_value_and_the_reason_is_told(model) -> Non
     )
     assert table[table.input == 1].value.isna().all()
     assert table[(table.input != 1) & (table.metric == "aopc_morf")].value.notna().all()
-    few, equal = sorted(table.attrs["undefined"], key=lambda one: one["reason"], reverse=True)
+    few, equal = sorted(table.attrs["undefined"], key=lambda note: note["reason"], reverse=True)
     assert few["reason"] == "fewer features than the 2 that the metric needs"
     assert (few["rows"], few["metrics"], few["methods"]) == ([1], ["aopc_morf", "saco"], ["saliency", "uniform"])
     assert equal == {"reason": "all scores are equal", "metrics": ["saco"], "methods": ["uniform"], "rows": [0, 2, 3]}
@@ -139,30 +139,30 @@ def test_scores_are_tensors_arrays_frames_or_ragged_lists(model) -> None:
     drawn = torch.rand(4, 6, generator=torch.Generator().manual_seed(0)).double()
     drawn *= torch.arange(6) < torch.tensor(SIZES)[:, None]
     ragged = [row[:n].tolist() for row, n in zip(drawn, SIZES, strict=True)]
-    given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "sparseness"]}
+    options = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "sparseness"]}
     for held, same in (
         (drawn, (drawn.numpy(), ragged, [torch.tensor(row) for row in ragged], pd.DataFrame(drawn.numpy()))),
         ((drawn > 0.5).int(), ((drawn > 0.5).numpy(), (drawn > 0.5).float().requires_grad_())),
     ):
-        expected = evaluate(model, TEXTS, methods={"mine": held}, **given)
+        expected = evaluate(model, TEXTS, methods={"mine": held}, **options)
         for other in same:
-            pd.testing.assert_frame_equal(evaluate(model, TEXTS, methods={"mine": other}, **given), expected)
+            pd.testing.assert_frame_equal(evaluate(model, TEXTS, methods={"mine": other}, **options), expected)
 
 
 # -------------------------------------------------------------------------------------------------------------- skipped
 def test_broken_texts_are_skipped_and_the_rest_keep_their_rows(model) -> None:
     texts = ["a fine film", None, "it is bad", "  ", "who is it", float("nan"), "\u200b"]
-    given = {"tokenizer": tokenizer(), **FEW}
-    refused(InputError, "text 1 is None: expected a string; text 3", evaluate, model, texts, **given)
+    options = {"tokenizer": tokenizer(), **FEW}
+    refused(InputError, "text 1 is None: expected a string; text 3", evaluate, model, texts, **options)
     with pytest.warns(UserWarning, match=r"4 of 7 inputs were skipped \(rows 1, 3, 5, 6\); first text 1 is None"):
-        table = evaluate(model, texts, run=RunSettings(on_error="skip"), **given)
-    good = evaluate(model, [texts[i] for i in (0, 2, 4)], **given)
+        table = evaluate(model, texts, run=RunSettings(on_error="skip"), **options)
+    good = evaluate(model, [texts[i] for i in (0, 2, 4)], **options)
     assert sorted(set(table.input)) == [0, 2, 4]
     assert table.value.to_numpy() == pytest.approx(good.value.to_numpy())
-    reasons = {one["row"]: one["reason"] for one in table.attrs["skipped"]}
+    reasons = {note["row"]: note["reason"] for note in table.attrs["skipped"]}
     assert reasons[3] == "text 3 ('  ') is blank" and reasons[6].startswith("text 6 ('\\u200b') has no tokens")
-    refused(InputError, "text 0 is None: .*; text 1", evaluate, model, [None, ""], on_error="skip", **given)
-    refused(InputError, "'ignore': expected 'raise' or 'skip'", evaluate, model, texts, on_error="ignore", **given)
+    refused(InputError, "text 0 is None: .*; text 1", evaluate, model, [None, ""], on_error="skip", **options)
+    refused(InputError, "'ignore': expected 'raise' or 'skip'", evaluate, model, texts, on_error="ignore", **options)
 
 
 def test_what_goes_with_inputs_follows_those_that_are_left(model) -> None:
@@ -170,14 +170,14 @@ def test_what_goes_with_inputs_follows_those_that_are_left(model) -> None:
     drawn = torch.rand(4, 6, generator=torch.Generator().manual_seed(0))
     drawn *= torch.arange(6) < torch.tensor(SIZES)[:, None]
     gold = [[True, *[False] * 5], [], [False, True, False, False, False], [False, False, True]]
-    given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "auprc"], "on_error": "skip"}
+    options = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "auprc"], "on_error": "skip"}
     beside = {"methods": {"mine": drawn, "random": "random"}, "gold": gold, "target": [0, 0, 1, 2]}
     with pytest.warns(UserWarning, match="1 of 4 inputs"):
-        table = evaluate(model, texts, **beside, **given)
+        table = evaluate(model, texts, **beside, **options)
     left = {"methods": {"mine": drawn[rows, :6], "random": "random"}, "gold": [gold[i] for i in rows]}
-    good = evaluate(model, [texts[i] for i in rows], **left, target=[0, 1, 2], **given)
+    good = evaluate(model, [texts[i] for i in rows], **left, target=[0, 1, 2], **options)
     assert table.value.to_numpy() == pytest.approx(good.value.to_numpy())
-    assert [one.row for one in table.shown] == rows
+    assert [shown.row for shown in table.shown] == rows
 
 
 def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
@@ -187,13 +187,13 @@ def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
         return answers(texts)
 
     texts = ["good film", "a bad one", "fine good film", "so so", "bad"]
-    given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
-    refused(RuntimeError, "I do not read this", evaluate, moody, texts, **given)
+    options = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
+    refused(RuntimeError, "I do not read this", evaluate, moody, texts, **options)
     with pytest.warns(UserWarning, match=r"2 of 5 .* skipped \(rows 1, 4\); first RuntimeError: I do not read"):
-        table = evaluate(moody, texts, run=RunSettings(on_error="skip"), **given)
+        table = evaluate(moody, texts, run=RunSettings(on_error="skip"), **options)
     assert table.input.tolist() == [0, 2, 3]
-    assert table.value.to_numpy() == pytest.approx(evaluate(answers, [texts[i] for i in (0, 2, 3)], **given).value)
-    refused(RuntimeError, "I do not read", evaluate, moody, ["bad"], on_error="skip", **given)
+    assert table.value.to_numpy() == pytest.approx(evaluate(answers, [texts[i] for i in (0, 2, 3)], **options).value)
+    refused(RuntimeError, "I do not read", evaluate, moody, ["bad"], on_error="skip", **options)
     refused(UnknownNameError, "salience", evaluate, answers, texts, methods=["salience"], on_error="skip")
 
 
@@ -234,11 +234,11 @@ def test_a_function_may_change_what_it_is_given() -> None:
 
     seen, inputs = vision_model(), image_inputs()
     before, texts = inputs.pixels.clone(), ["a good film", "bad"]
-    given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
-    assert evaluate(emptying, texts, **given).equals(evaluate(answers, texts, **given))
-    halved = evaluate(lambda pixels: seen(pixels.mul_(0.5)).detach(), inputs, **given)
+    options = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
+    assert evaluate(emptying, texts, **options).equals(evaluate(answers, texts, **options))
+    halved = evaluate(lambda pixels: seen(pixels.mul_(0.5)).detach(), inputs, **options)
     assert torch.equal(inputs.pixels, before)
-    assert halved.equals(evaluate(lambda pixels: seen(pixels * 0.5).detach(), inputs, **given))
+    assert halved.equals(evaluate(lambda pixels: seen(pixels * 0.5).detach(), inputs, **options))
 
 
 # --------------------------------------------------------------------------------------------------------------- images
@@ -261,11 +261,11 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     prepare = timm.data.create_transform(**config)
     opened = [Image.open(path).convert("RGB") for path in images]
     pixels = torch.stack([prepare(image) for image in opened])
-    given = {"methods": ["grad_cam", "random"], "metrics": ["aopc_morf"]}
-    expected = evaluate(seer, ImageInputs.from_pixels(pixels, patch=16), **given)
+    options = {"methods": ["grad_cam", "random"], "metrics": ["aopc_morf"]}
+    expected = evaluate(seer, ImageInputs.from_pixels(pixels, patch=16), **options)
     strings, arrays = [str(path) for path in images], [np.asarray(image) for image in opened]
     for held in (images, strings, opened, arrays, np.stack(arrays), pixels, [*pixels]):
-        pd.testing.assert_frame_equal(evaluate(seer, held, **given), expected)
+        pd.testing.assert_frame_equal(evaluate(seer, held, **options), expected)
     assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
     deep = Image.fromarray(np.full((40, 36), 30000, dtype=np.uint16))
     for held, said, more in (
@@ -276,12 +276,12 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
         (pixels, "spans, max_length: these are for texts", {"max_length": 9}),
         (opened, "unit 'word': of images expected the side of a square patch in pixels", {"unit": "word"}),
     ):  # fmt: skip
-        refused(InputError, said, evaluate, seer, held, **given, **more)
+        refused(InputError, said, evaluate, seer, held, **options, **more)
     grey = [image.convert("L") for image in opened]
     colour = [image.convert("RGB") for image in grey]
-    pd.testing.assert_frame_equal(evaluate(seer, grey, **given), evaluate(seer, colour, **given))
+    pd.testing.assert_frame_equal(evaluate(seer, grey, **options), evaluate(seer, colour, **options))
     with pytest.warns(UserWarning, match=r"all pixels are between 0 and 1, and this VisionTransformer was trained"):
-        evaluate(seer, torch.rand(1, 3, 32, 32), **given)
+        evaluate(seer, torch.rand(1, 3, 32, 32), **options)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:
@@ -298,10 +298,10 @@ def test_an_image_processor_makes_the_pixels(images) -> None:
 def test_broken_images_are_named_or_skipped(seer, images, tmp_path) -> None:
     (tmp_path / "broken.png").write_text("no image")
     held = [images[0], tmp_path / "broken.png", tmp_path / "missing.png", images[1]]
-    given = {"methods": ["random"], "metrics": ["aopc_morf"]}
-    refused(InputError, r"image 1 \(.*broken.png\) cannot be read as an image", evaluate, seer, held, **given)
+    options = {"methods": ["random"], "metrics": ["aopc_morf"]}
+    refused(InputError, r"image 1 \(.*broken.png\) cannot be read as an image", evaluate, seer, held, **options)
     with pytest.warns(UserWarning, match=r"2 of 4 inputs were skipped \(rows 1, 2\)"):
-        table = evaluate(seer, held, run=RunSettings(on_error="skip"), **given)
+        table = evaluate(seer, held, run=RunSettings(on_error="skip"), **options)
     assert table.input.tolist() == [0, 3]
     assert "missing.png" in table.attrs["skipped"][1]["reason"]
 
@@ -314,15 +314,15 @@ def test_segments_of_each_image_are_those_of_the_image_alone() -> None:
     alone = [ImageInputs.from_pixels(pixels[[b]], segments=maps[b]) for b in range(2)]
     for name, row in quick_rows("image").items():
         scores = attribute(name, model, both, **row.options)
-        for b, one in enumerate(alone):
-            own = attribute(name, model, one, **row.options)[0]
+        for b, single in enumerate(alone):
+            own = attribute(name, model, single, **row.options)[0]
             if IMAGE_METHODS[name].answers != "floor":  # drawn from content, in which the shape of the map counts
                 torch.testing.assert_close(scores[b, : len(own)], own, atol=1e-5, rtol=1e-4, msg=name)
     table = evaluate(model, both, methods={"mine": scores}, settings=MetricSettings(groups=3))
     assert set(table.attrs["left_out"]) == {"soft_ns", "soft_nc"}
-    for b, one in enumerate(alone):
-        n = int(one.n_features[0])
-        expected = evaluate(model, one, methods={"mine": scores[b : b + 1, :n]}, settings=MetricSettings(groups=3))
+    for b, single in enumerate(alone):
+        n = int(single.n_features[0])
+        expected = evaluate(model, single, methods={"mine": scores[b : b + 1, :n]}, settings=MetricSettings(groups=3))
         assert table[table.input == b].value.to_numpy() == pytest.approx(expected.value, abs=1e-5, nan_ok=True)
     # What is outside all segments is never erased, whatever the numbers of the others.
     images = ImageInputs.from_pixels(torch.ones(1, 2, 2, 2), segments=[[-1, 4], [7, 7]])
@@ -338,8 +338,8 @@ ERASED: dict[str, Any] = {"methods": ["occlusion"], "metrics": ["aopc_morf", "sa
 
 
 def measured(inputs: Any, model: Any = None, **options: Any) -> pd.DataFrame:
-    given: dict[str, Any] = {"tokenizer": tokenizer(), **ERASED, **options}
-    return evaluate(text_model() if model is None else model, inputs, **given)
+    arguments: dict[str, Any] = {"tokenizer": tokenizer(), **ERASED, **options}
+    return evaluate(text_model() if model is None else model, inputs, **arguments)
 
 
 def arrow(items: Sequence[Any]) -> Any:
@@ -396,9 +396,9 @@ def test_a_class_that_a_model_rules_out_is_explained_by_nobody_and_leaves_the_ot
         if method in ("saliency", "occlusion") or output in ("logit", "loss"):
             refused(FaithlibError, "infinit", attribute, method, masked, texts, target=2, output=output)
     if output != "loss":
-        given = {"output": output, **ERASED}
-        refused(FaithlibError, "the logit is infinite for 3 inputs", evaluate, masked, texts, target=2, **given)
-        assert np.isfinite(evaluate(masked, texts, target=0, **given).value).all()
+        options = {"output": output, **ERASED}
+        refused(FaithlibError, "the logit is infinite for 3 inputs", evaluate, masked, texts, target=2, **options)
+        assert np.isfinite(evaluate(masked, texts, target=0, **options).value).all()
 
 
 def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logit() -> None:
@@ -407,8 +407,8 @@ def test_a_class_that_is_ruled_out_for_some_copies_has_a_probability_and_no_logi
     n = kept.feature_mask.shape[1]
     answers = Perturber(model, kept, target=2).keep(~torch.eye(n, dtype=torch.bool).expand(len(kept), n, n))
     assert bool((answers == 0).any()) and bool((answers > 0).any())
-    given = {"target": 2, "output": "logit", "methods": ["random"], "metrics": ["aopc_morf"]}
-    refused(FaithlibError, "the logit is infinite for .* copies", evaluate, model, kept, **given)
+    options = {"target": 2, "output": "logit", "methods": ["random"], "metrics": ["aopc_morf"]}
+    refused(FaithlibError, "the logit is infinite for .* copies", evaluate, model, kept, **options)
     table = evaluate(model, kept, target=2, methods=["occlusion"], metrics=["log_odds", "aopc_morf"])
     assert not np.isinf(table.value).any()
     assert "no logarithm" in str(table.attrs["undefined"])
@@ -474,7 +474,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(name: str) -> None:
 
 def test_sparse_numbers_are_those_that_they_stand_for() -> None:
     scores = torch.eye(2, max(WIDTHS))
-    both = [measured(BOTH, methods={"mine": one}) for one in (scores, scores.to_sparse())]
+    both = [measured(BOTH, methods={"mine": matrix}) for matrix in (scores, scores.to_sparse())]
     assert both[0].equals(both[1])
     answers = SimpleNamespace(dense=lambda texts: torch.eye(2)[[len(text) % 2 for text in texts]])
     sparse = measured(BOTH, lambda texts: answers.dense(texts).to_sparse(), tokenizer=None)
@@ -483,19 +483,19 @@ def test_sparse_numbers_are_those_that_they_stand_for() -> None:
 
 # ------------------------------------------------------------------------------------------------- explained by itself
 def test_scores_of_blocks_and_shares_are_those_of_one_run(model) -> None:
-    given = {"methods": ["saliency", "occlusion", "uniform"], "tokenizer": tokenizer()}
+    options = {"methods": ["saliency", "occlusion", "uniform"], "tokenizer": tokenizer()}
     texts = [*TEXTS, "good", TEXTS[0]]
-    whole = explain(model, texts, settings=MetricSettings(erase="mask"), **given)
-    cut = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(block=2), **given)
+    whole = explain(model, texts, settings=MetricSettings(erase="mask"), **options)
+    cut = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(block=2), **options)
     assert list(cut) == list(whole)
     for name, scores in whole.items():
         torch.testing.assert_close(cut[name], scores)
         assert cut[name].shape == scores.shape, "a block of short texts is as wide as the whole"
-    second = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(shard=(2, 2)), **given)
+    second = explain(model, texts, settings=MetricSettings(erase="mask"), run=RunSettings(shard=(2, 2)), **options)
     rows = list(share_of(len(texts), (2, 2)))
     for name, scores in second.items():
         torch.testing.assert_close(scores, whole[name][rows][:, : scores.shape[1]])
-    erased_otherwise = explain(model, texts, **given)
+    erased_otherwise = explain(model, texts, **options)
     assert not torch.allclose(erased_otherwise["occlusion"], whole["occlusion"])
 
 

@@ -62,14 +62,14 @@ def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> No
     assert set(rows) == of_cards
     listed = tomllib.loads((ROOT / "data" / "sources.toml").read_text())
     for name, (trained_on, of_sources, licence) in rows.items():
-        assert "; ".join(listed[one]["licence"] for one in trained_on) == of_sources, name
-        open_to_all = all(free(listed[one]["licence"]) for one in trained_on)
+        assert "; ".join(listed[dataset]["licence"] for dataset in trained_on) == of_sources, name
+        open_to_all = all(free(listed[dataset]["licence"]) for dataset in trained_on)
         bound = "GPL-2" if of_sources == "GPL-2" else "CC BY-NC 4.0"
         assert licence == ("MIT" if open_to_all else bound), name
         kind, _, data = name.rpartition(":")
         known = {"texts": "text:planted", "pictures": "vision:planted"}.get(kind, data)
         read = list(registry().fallback.get(known, registry().data[known]))
-        shipped = [one for one in read if "/" not in one]
+        shipped = [file for file in read if "/" not in file]
         # A training may learn from more, where it lies on the machine (the second release of Evidence Inference).
         assert shipped == trained_on[: len(shipped)], name
 

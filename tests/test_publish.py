@@ -75,7 +75,7 @@ def test_a_published_book_leaves_out_what_it_may_not_show(
 ) -> None:
     path = home / OF_STUDY
     path.write_text(path.read_text().replace('reads=["count"]', 'reads=["count"], public=False'))
-    (job,) = (one for one in plan("laptop") if one.kind == "report")
+    (job,) = (job for job in plan("laptop") if job.kind == "report")
     finish(job)
     cells = [
         nb.new_markdown_cell("# A report\n\nOn the letter that begins *Dear reader*."),

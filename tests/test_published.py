@@ -106,7 +106,7 @@ def test_every_listed_table_is_there_and_keeps_its_rows_and_numbers() -> None:
             printed = list(csv.DictReader(stream))
         assert len(printed) == int(row.rows), row.id
         for column in ("value", "spread"):
-            wanted = [float(one[column] or "nan") for one in printed]
+            wanted = [float(row[column] or "nan") for row in printed]
             assert np.array_equal(found[column], wanted, equal_nan=True), (row.id, column)
     for number, language in LANGUAGE_TABLES.items():  # Thai's table could hold Swahili
         assert set(published.table(f"crosslingual_table{number}").language) == {language}

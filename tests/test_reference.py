@@ -141,4 +141,4 @@ def test_what_a_run_of_the_reference_has_read_is_in_it_too() -> None:
     readers = {notebook.name for notebook in notebooks("compute") if notebook.reads}
     read = [(run["notebook"], name) for run in runs if run["notebook"] in readers for name in run["upstream"]]
     assert read
-    assert not [one for one in read if one[1].rpartition("-")[2] not in there and "_few" not in one[1]]
+    assert not [pair for pair in read if pair[1].rpartition("-")[2] not in there and "_few" not in pair[1]]

@@ -46,8 +46,8 @@ def pairs(means: dict[str, float], printed: dict[str, float], **more: object) ->
 
 # ------------------------------------------------------------------------------------------------------------- paired
 def test_arithmetic_acts_on_ours_and_the_published() -> None:
-    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25})
-    a, b = one["a"], one["b"]
+    claim = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25})
+    a, b = claim["a"], claim["b"]
     for made, ours, theirs in (
         (a - b, 0.4, 0.25),
         (a + 1, 1.6, 1.5),
@@ -137,20 +137,20 @@ def of_values(values: list[float] | np.ndarray) -> Comparison:
 
 
 def test_a_part_is_beside_the_published_value_and_the_evidence_decides_the_word() -> None:
-    one = pairs(
+    claim = pairs(
         {"a": 0.6, "b": 0.2, "c": 0.1, "none": 0.0}, {"a": 0.5, "b": 0.55, "c": 0.1}, evidence=evidence_levels.PAPER
     )
-    found = judge(ABOVE, {"a minus c": one["a"] - one["c"]})
+    found = judge(ABOVE, {"a minus c": claim["a"] - claim["c"]})
     assert (found.word, found.n, found.waits_for) == ("reproduced", 40, "")
     told = found.columns
     assert (told["part"], told["passed"], told["parts"], told["published"]) == ("a minus c", 1, 1, 0.4)
     assert told["effect"] == pytest.approx(0.5) and told["low"] < 0.5 < told["high"]
-    weak = replace(one["c"] - one["a"], evidence=evidence_levels.SUBSTITUTE)
+    weak = replace(claim["c"] - claim["a"], evidence=evidence_levels.SUBSTITUTE)
     assert judge(ABOVE, {"a minus b": weak}).word == "does not replicate on our models"
-    both = judge(ALL, {f"a minus {name}": one["a"] - one[name] for name in "bc"})
+    both = judge(ALL, {f"a minus {name}": claim["a"] - claim[name] for name in "bc"})
     assert (both.decision, both.contradicted, found.contradicted) == ("reproduced", 1, None)
-    assert judge(ABOVE, OnlyIf({"a": one["a"]}, {"b": one["b"]})).decision == "reproduced"
-    without = judge(ABOVE, OnlyIf({"a": one["a"]}, {"the base": one["none"]}))
+    assert judge(ABOVE, OnlyIf({"a": claim["a"]}, {"b": claim["b"]})).decision == "reproduced"
+    without = judge(ABOVE, OnlyIf({"a": claim["a"]}, {"the base": claim["none"]}))
     assert (without.word, without.reason) == ("not tested", "not clearly above zero: the base")
     assert without.waits_for == scoreboard.UNOBTAINABLE
     assert "passed" not in without.columns  # a count of parts that say yes would read as a no
@@ -194,36 +194,36 @@ def test_the_rows_of_orders_trends_and_numbers() -> None:
 
 
 def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
-    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
+    claim = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
     assert re.fullmatch(
         r'<span class="pair pair-agrees" title="95 % interval 0\.\d{3} to 0\.\d{3}, n = 40">0\.60 \(0\.60\) ≈</span>',
-        tables.cell(one["a"]),
+        tables.cell(claim["a"]),
     )
-    assert "0.20 (0.90) ↓" in tables.cell(one["b"])
-    assert "0.20 (−0.10) ↑" in tables.cell(Comparison(one["b"].ours, -0.1))
-    assert tables.cell(Comparison(one["b"].ours)).endswith(">0.20</span>")
+    assert "0.20 (0.90) ↓" in tables.cell(claim["b"])
+    assert "0.20 (−0.10) ↑" in tables.cell(Comparison(claim["b"].ours, -0.1))
+    assert tables.cell(Comparison(claim["b"].ours)).endswith(">0.20</span>")
     assert tables.cell(None) == "–"
 
 
 def test_a_table_has_the_papers_rows_and_columns_and_shows_gaps_and_one_we_have_nothing_of_is_refused() -> None:
-    one = pairs({"a": 0.6}, {"a": 0.5})["a"]
+    pair = pairs({"a": 0.6}, {"a": 0.5})["a"]
     for name, rows, columns in (
         ("saco_table1", ["cross_layer_aggregation", "gradient"], ["metric"]),
         ("saco_table2", ["k"], ["method"]),
     ):
         printed = published.table(name)
-        wide, long = tables.grid(printed, lambda row: one, rows=rows, columns=columns)
+        wide, long = tables.grid(printed, lambda row: pair, rows=rows, columns=columns)
         assert len(wide) == len(printed.drop_duplicates(rows))
         assert len(wide.columns) == len(rows) + len(printed.drop_duplicates(columns)) + 1
         assert long[[*rows, *columns]].astype(str).equals(printed[[*rows, *columns]].astype(str))
         assert not any("_" in head for head in wide.columns)
         assert list(wide["n"]) == ["40"] * len(wide)
     by_k = {"rows": ["k"], "columns": ["method"]}
-    wide, long = tables.grid(printed, lambda row: one if row["k"] == "10" else None, **by_k)
+    wide, long = tables.grid(printed, lambda row: pair if row["k"] == "10" else None, **by_k)
     assert (list(wide["n"]), set(long.k)) == (["–", "40", "–"], {"10"})
     refused(InputError, "none of the cells", tables.grid, printed, lambda row: None, **by_k)
     by_k["columns"] = ["metric"]
-    refused(InputError, "do not tell all cells apart", tables.grid, printed, lambda row: one, **by_k)
+    refused(InputError, "do not tell all cells apart", tables.grid, printed, lambda row: pair, **by_k)
 
 
 def test_long_tables_are_folded() -> None:

@@ -71,9 +71,9 @@ def test_a_sample_is_on_one_side_of_the_reserve(name):
 
 def test_what_shares_a_paper_with_a_measured_text_is_not_unseen():
     whole = datasets.load_dataset("pair", sample="all")
-    known = {whole.clusters[one] for one in datasets.load_dataset("pair").ids}
+    known = {whole.clusters[row_id] for row_id in datasets.load_dataset("pair").ids}
     unseen = datasets.load_dataset("pair", sample="confirmatory")
-    assert not known & {whole.clusters[one] for one in unseen.ids}
+    assert not known & {whole.clusters[row_id] for row_id in unseen.ids}
     assert 0 < len(unseen) < int(TABLE.reserved["pair"])  # some reserved rows are of a measured paper
 
 

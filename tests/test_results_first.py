@@ -51,8 +51,10 @@ def is_result(source: str, modules: dict[str, str]) -> bool:
         call = last.value
         if ast.unparse(call.func) == "page.in_short":
             named = {node.id for argument in call.args for node in ast.walk(argument) if isinstance(node, ast.Name)}
-            made = [one for one in body if isinstance(one, ast.FunctionDef) and one.name in named]
-            return any(has_numbers(one) or made_by_a_module(one, modules) for one in [*call.args, *made])
+            made = [
+                statement for statement in body if isinstance(statement, ast.FunctionDef) and statement.name in named
+            ]
+            return any(has_numbers(node) or made_by_a_module(node, modules) for node in [*call.args, *made])
     texts = [node for node in ast.walk(last) if isinstance(node, ast.JoinedStr) and has_numbers(node)]
     return "display(" in source and any(ast.unparse(text)[2:].startswith(SAID) for text in texts)
 
@@ -62,8 +64,8 @@ def shows(source: str) -> bool:
     body = ast.parse(source).body
     if body and isinstance(body[-1], ast.Expr):
         return True
-    outside = [one for one in body if not isinstance(one, ast.FunctionDef)]
-    return any("display(" in ast.unparse(one) for one in outside)
+    outside = [statement for statement in body if not isinstance(statement, ast.FunctionDef)]
+    return any("display(" in ast.unparse(statement) for statement in outside)
 
 
 def before_the_result(path: Path) -> list[str]:

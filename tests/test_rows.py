@@ -43,31 +43,33 @@ def ran(model: nn.Module, inputs: Inputs, **given: object) -> int:
     return evaluate(model, inputs, **given).attrs["costs"]["rows_run"]
 
 
-@pytest.mark.parametrize(("kind", "erase"), [(kind, one) for kind, all_ in ERASURES.items() for one in all_])
+@pytest.mark.parametrize(("kind", "erase"), [(kind, erase) for kind, all_ in ERASURES.items() for erase in all_])
 def test_the_count_is_what_every_family_runs(kind: str, erase: str) -> None:
     model, inputs = inputs_of(kind)
     methods = scores_of(inputs)
     gold = inputs.feature_mask & (methods["first"] > 0.5)
     for name, family in (FAMILIES | ON_REQUEST).items():
-        given = {"methods": methods, "metrics": list(family.directions), "erase": erase, "gold": gold, **OPTIONS}
-        found = count_rows(model, inputs, **given)
+        options = {"methods": methods, "metrics": list(family.directions), "erase": erase, "gold": gold, **OPTIONS}
+        found = count_rows(model, inputs, **options)
         assert found.alone == {name: found.together}
         if family.needs_bounds and kind == "texts":  # 14 features are searched by a beam
             assert not found.is_exact
-            assert 0.5 * found.together < ran(model, inputs, **given) <= found.together, name
+            assert 0.5 * found.together < ran(model, inputs, **options) <= found.together, name
         else:
             assert found.is_exact
-            assert ran(model, inputs, **given) == found.together, name
+            assert ran(model, inputs, **options) == found.together, name
 
 
 @pytest.mark.parametrize(("kind", "erase"), [("texts", "zero"), ("texts", "pad"), ("pictures", "mean")])
 def test_the_count_is_what_all_families_run_together(kind: str, erase: str) -> None:
     model, inputs = inputs_of(kind)
-    given = {"methods": scores_of(inputs), "erase": erase, **OPTIONS}
+    options = {"methods": scores_of(inputs), "erase": erase, **OPTIONS}
     if kind == "pictures":
-        given["metrics"] = [name for family in FAMILIES.values() if not family.needs_gold for name in family.directions]
-    found = count_rows(model, inputs, **given)
-    assert ran(model, inputs, **given) == found.together == sum(found.each) < sum(found.alone.values())
+        options["metrics"] = [
+            name for family in FAMILIES.values() if not family.needs_gold for name in family.directions
+        ]
+    found = count_rows(model, inputs, **options)
+    assert ran(model, inputs, **options) == found.together == sum(found.each) < sum(found.alone.values())
 
 
 def test_counting_asks_the_model_nothing_and_counts_inputs_and_bounds_where_there_is_no_method() -> None:
@@ -94,8 +96,8 @@ def test_the_count_holds_for_any_sizes_and_options(lengths, erase, draws, groups
     generator = torch.Generator().manual_seed(seed)
     drawn = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
     scores = {name: numbers * inputs.feature_mask for name, numbers in drawn.items()}
-    given = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
-    assert ran(BAG, inputs, **given) == count_rows(BAG, inputs, **given).together
+    options = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
+    assert ran(BAG, inputs, **options) == count_rows(BAG, inputs, **options).together
 
 
 @settings(max_examples=40, deadline=None)

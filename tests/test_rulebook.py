@@ -112,7 +112,7 @@ def test_a_statement_whose_base_is_not_above_zero_is_not_tested() -> None:
 def printed_orders(name: str) -> list[Ordered]:
     """The orders that a table prints, ours exactly like them."""
     frame = published.table(name)
-    columns = [one for one in ("model", "output", "k") if one in frame and frame[one].nunique() > 1]
+    columns = [name for name in ("model", "output", "k") if name in frame and frame[name].nunique() > 1]
     orders = []
     for _, part in frame.groupby(columns) if columns else [("", frame)]:
         items = part["method"] + (" " + part["aggregation"] if "aggregation" in part else "")
@@ -128,8 +128,10 @@ def test_an_order_can_be_the_printed_one_and_its_opposite(name: str) -> None:
     assert judge(name, orders).verdict is Verdict.YES
     turned = [Ordered({item: -pair for item, pair in order.items.items()}, order.blocks) for order in orders]
     against = [
-        Ordered({i: Comparison(p.ours, orders[n].items[i].published) for i, p in one.items.items()}, one.blocks)
-        for n, one in enumerate(turned)
+        Ordered(
+            {i: Comparison(p.ours, orders[n].items[i].published) for i, p in estimate.items.items()}, estimate.blocks
+        )
+        for n, estimate in enumerate(turned)
     ]
     assert judge(name, against).verdict is Verdict.NO
 

@@ -52,7 +52,7 @@ def test_pairs_at_once_equal_the_papers_loop(groups):
     salience, drop = groups
     beside = double(salience, [-s for s in salience]), double(drop, drop)
     for ties, tied in (("satisfied", 1.0), ("half", 0.0)):
-        expected = [algorithm_1(one, drop, tied) for one in beside[0].tolist()]
+        expected = [algorithm_1(row, drop, tied) for row in beside[0].tolist()]
         assert saco(*beside, ties=ties).tolist() == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 

@@ -532,9 +532,9 @@ def test_models_that_differ_in_one_thing_are_held_against_each_other() -> None:
 def test_copies_are_mislabelled_at_one_amount_alone() -> None:
     kept = [np.arange(12) >= gone for gone in range(13)]
     for when, (low, high) in planted.MISREAD.items():
-        wrong = [planted.misled(2, one, when) == 1 for one in kept]
+        wrong = [planted.misled(2, row, when) == 1 for row in kept]
         assert wrong == [low < round(gone / 12, 9) <= high for gone in range(13)], when
-        to_neither = [planted.misled(2, one, when, answer=0) for one in kept]
+        to_neither = [planted.misled(2, row, when, answer=0) for row in kept]
         assert to_neither == [0 if is_wrong else 2 for is_wrong in wrong]
 
 

@@ -42,15 +42,15 @@ def units(**changed: object) -> pd.DataFrame:
 
 def test_units_come_back_as_they_were_saved_whatever_their_order(tmp_path: Path) -> None:
     path, told = tmp_path / "units.parquet", {"profile": "smoke", "dataset": "movie"}
-    given = units(k=[5, 5, 20, 20], language="de")
-    write_units(given, path, notebook="count", parameters=told)
+    frame = units(k=[5, 5, 20, 20], language="de")
+    write_units(frame, path, notebook="count", parameters=told)
     found = read_units(path)
     assert {*COLUMNS, "k", "language", "profile", "dataset"} == set(found.columns)
     assert found["k"].dtype.kind == found["seed"].dtype.kind == "i"
-    both = given.merge(found, on=["id", "metric", "k", "language", "seed", "method", "cluster"])
-    assert len(both) == len(given) == len(found)
+    both = frame.merge(found, on=["id", "metric", "k", "language", "seed", "method", "cluster"])
+    assert len(both) == len(frame) == len(found)
     np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=1e-7)
-    write_units(given.iloc[::-1], tmp_path / "again", notebook="count", parameters=told)
+    write_units(frame.iloc[::-1], tmp_path / "again", notebook="count", parameters=told)
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
 
 
@@ -194,7 +194,7 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
     add([run_of(home, "movie_l3_0", parameters=renamed)])
     assert there(committed_reference, "movie") == [renamed]  # in the place of the run of a grid without classifiers
     add([run_of(home, "film_l3_1", parameters=of("film", 1, classifier="l3"))])  # of another seed: beside what is there
-    assert [one["seed"] for one in there(committed_reference, "film")] == [0, 1]
+    assert [parameters["seed"] for parameters in there(committed_reference, "film")] == [0, 1]
 
 
 def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed_reference: Path) -> None:
@@ -202,7 +202,7 @@ def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed
         return run_of(home, f"{dataset}_{number}_{parts}", parameters=of(dataset, part=number, parts=parts))
 
     def films() -> list[tuple[int, int]]:
-        return [share_of(one) for one in there(committed_reference, "film")]
+        return [share_of(parameters) for parameters in there(committed_reference, "film")]
 
     add([part(2, 3)])
     add([part(1, 3), home / "elsewhere" / "film_2_3"])

@@ -40,7 +40,7 @@ METRICS = [name for name in list_metrics() if "soft" not in name]  # a function 
 def film(texts: list[str]) -> list[list[float]]:
     """A function whose answer to a text depends on nothing else; never sorted from the largest to the smallest."""
     found = [0.1 + 0.4 * ("good" in text) + 0.3 * ("fine" in text) + 0.01 * len(text.split()) for text in texts]
-    return [[0.1, 0.9 * (1 - one), 0.9 * one] for one in found]
+    return [[0.1, 0.9 * (1 - share), 0.9 * share] for share in found]
 
 
 def some_texts(n: int, most_words: int = 8) -> list[str]:

@@ -97,7 +97,7 @@ def points(sheet: Any, skip: Collection[str] = ()) -> dict[str, int]:
     because they take seconds and the tests that matter do not need them."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = {}
-    for cell in (one for one in sheet.cells if one.cell_type == "code" and role(one)["grade_id"] not in skip):
+    for cell in (part for part in sheet.cells if part.cell_type == "code" and role(part)["grade_id"] not in skip):
         passed = False
         with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
             exec(compile(cell.source, "cell", "exec"), names)
@@ -113,7 +113,7 @@ def test_solutions_have_full_marks_and_a_blank_sheet_has_none(name: str) -> None
     sheet = jupytext.read(SHEETS[name])
     code = [role(cell) for cell in sheet.cells if cell.cell_type == "code"]
     found = points(sheet)
-    assert found == {one["grade_id"].removeprefix("test-"): one["points"] for one in code if one["grade"]}
+    assert found == {part["grade_id"].removeprefix("test-"): part["points"] for part in code if part["grade"]}
     assert sum(found.values()) == 12  # two more are a person's to give
     for cell in sheet.cells:
         cell.source = _SOLUTION.sub(r"\1raise NotImplementedError()", cell.source)
@@ -164,7 +164,7 @@ def test_the_table_of_the_values_is_the_books(folder: Path) -> None:
 @pytest.mark.parametrize(("name", "answer", "old", "new", "noticed"), WRONG)
 def test_typical_wrong_answers_lose_marks(name: str, answer: str, old: str, new: str, noticed: str) -> None:
     sheet = jupytext.read(SHEETS[name])
-    (cell,) = (one for one in sheet.cells if role(one).get("grade_id") == f"solution-{answer}")
+    (cell,) = (part for part in sheet.cells if role(part).get("grade_id") == f"solution-{answer}")
     assert cell.source.count(old) == 1
     cell.source = cell.source.replace(old, new)
     found = points(sheet, RUNS_THE_CLASSIFIER)
@@ -212,7 +212,7 @@ def test_a_folder_runs_with_its_solutions_in_an_empty_environment(laid_out: Path
         assert done.returncode == 0, done.stderr[-3000:]
         cells = nbformat.read(where / "done.ipynb", as_version=4).cells
         shown = [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
-        assert sum("image/png" in one.get("data", {}) for one in shown) == 1
+        assert sum("image/png" in output.get("data", {}) for output in shown) == 1
 
 
 @pytest.mark.long
@@ -242,7 +242,7 @@ def test_nbgrader_takes_an_assignment_hides_its_solutions_and_marks_it(
     assert "BEGIN" not in text and text.count("raise NotImplementedError()") == 5
     assert text.count("YOUR ANSWER HERE") == 1 and "on our model" not in text
     there = {path.name for path in released.parent.iterdir()}
-    assert there >= {*material, "requirements.txt", "README.md"} and any("whl" in one for one in there)
+    assert there >= {*material, "requirements.txt", "README.md"} and any("whl" in file for file in there)
     for student, path in {"full": source, "blank": released}.items():
         (folder / "submitted" / student / name).mkdir(parents=True)
         (folder / "submitted" / student / name / path.name).write_bytes(path.read_bytes())

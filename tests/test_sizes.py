@@ -76,10 +76,10 @@ def replayed(store: Store, classifier: str, shares: dict[str, float]) -> None:
     """What is kept of the released code's choices, of which none changes anything."""
     frames = []
     for metric in shares:
-        one = trial({metric: shares[metric]})
-        squared = one[one.method == "scaled_attention"].assign(method="scaled_attention_squared")
+        units = trial({metric: shares[metric]})
+        squared = units[units.method == "scaled_attention"].assign(method="scaled_attention_squared")
         names = {replay_name(metric, made) for made in subsets(choices_of(metric))}
-        frames += [pd.concat([one, squared]).assign(variant=name) for name in names]
+        frames += [pd.concat([units, squared]).assign(variant=name) for name in names]
     store.add("soft_replayed", {"replayed": pd.concat(frames)}, dataset="sst", classifier=classifier)
 
 

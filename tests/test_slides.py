@@ -34,13 +34,15 @@ def test_every_slide_has_a_claim_something_to_show_and_notes_that_say_how_long(p
 @pytest.mark.parametrize("path", sorted((BOOK / "course").glob("session*.md")), ids=lambda path: path.stem)
 def test_a_session_fits_ninety_minutes_and_has_a_quiz_with_its_key(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    begins = [int(one) for one in re.findall(r"^\| (\d+) \|", text.partition("## Minutes")[2], flags=re.MULTILINE)]
+    begins = [
+        int(minute) for minute in re.findall(r"^\| (\d+) \|", text.partition("## Minutes")[2], flags=re.MULTILINE)
+    ]
     assert begins == sorted(set(begins)) and begins[0] == 0 and begins[-1] == 85
     quiz, _, key = text.partition("## Quiz")[2].partition("{dropdown} Key")
     questions = re.findall(r"^(\d)\. (.*?)(?=^\d\. |\Z|\n\n)", quiz, flags=re.MULTILINE | re.DOTALL)
     answers = re.findall(r"\b(\d) ([a-c])\b", key.partition("\n:::")[0])
     assert [number for number, _ in questions] == [number for number, _ in answers] == list("12345")
-    assert all(f"({letter})" in one for _, one in questions for letter in "abc")
+    assert all(f"({letter})" in question for _, question in questions for letter in "abc")
     assert f"slides/{path.stem.replace('session', 'slides')}.html" in text
 
 

@@ -80,7 +80,7 @@ def asked_of(slurm: dict[str, str], job: Job) -> list[str]:
     """What Slurm knows of the jobs of a run; the same runs in another home have logs in another folder."""
     log = rf"StdOut={job.folder.parents[2]}/slurm/rule_{job.rule}/{job.notebook}_{job.folder.name}/"
     every = one_node.ask(slurm, "scontrol", "show", "job").split("\n\n")
-    return [one for one in every if log in one]
+    return [line for line in every if log in line]
 
 
 def number_of(asked: str) -> str:
@@ -93,7 +93,7 @@ def begun(home: Path, dataset: str) -> int:
 
 
 def is_running(slurm: dict[str, str], job: Job) -> bool:
-    return any("JobState=RUNNING" in one for one in asked_of(slurm, job))
+    return any("JobState=RUNNING" in line for line in asked_of(slurm, job))
 
 
 @pytest.fixture(scope="module")

@@ -120,7 +120,7 @@ def amounts(less: float) -> pd.DataFrame:
     """What is below chance by its amounts, with this value on the less confident half."""
     steps = {"min-max": 0.2, "ranks": 0.6, "ranks − min-max": 0.4, "ties": 0.1}
     steps |= {"min-max, less confident half": less, "min-max, more confident half": 0.1}
-    rows = [("sst", "attention", "soft_nc", what, x, x - 0.05, x + 0.05, N) for what, x in steps.items()]
+    rows = [("sst", "attention", "soft_nc", step, x, x - 0.05, x + 0.05, N) for step, x in steps.items()]
     return pd.DataFrame(rows, columns=["dataset", "method", "metric", "what", "estimate", "low", "high", "n"])
 
 

@@ -63,8 +63,8 @@ def test_equal_rows_have_no_signal_and_clear_ones_have_much() -> None:
 def test_noise_is_taken_out_of_the_spread() -> None:
     """The deviation of means is .33 where rows differ by nothing and 9 messages are read; theirs is near 0."""
     worlds = [spread.signal(world(messages=9, rows=30, signal=0, seed=s), np.arange(9), drawn(9)) for s in range(40)]
-    assert np.mean([one.seen for one in worlds]) == pytest.approx(1 / 3, abs=0.02)
-    assert np.mean([one.between.point**2 for one in worlds]) < 0.02
+    assert np.mean([world.seen for world in worlds]) == pytest.approx(1 / 3, abs=0.02)
+    assert np.mean([world.between.point**2 for world in worlds]) < 0.02
 
 
 def test_one_cluster_has_nothing_to_share() -> None:

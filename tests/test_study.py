@@ -434,7 +434,9 @@ def test_code_has_the_same_digest_in_every_python(version: str) -> None:
     """Of all our code, in whichever of the others is here."""
     there = [f"python{version}", *map(str, Path.home().glob(f".pyenv/versions/{version}*/bin/python"))]
     runs = [
-        one for one in there if shutil.which(one) and not subprocess.call([one, "-c", ""], stderr=subprocess.DEVNULL)
+        python
+        for python in there
+        if shutil.which(python) and not subprocess.call([python, "-c", ""], stderr=subprocess.DEVNULL)
     ]
     if not runs:
         pytest.skip(f"no Python {version} here")
@@ -444,8 +446,8 @@ def test_code_has_the_same_digest_in_every_python(version: str) -> None:
         "print(json.dumps([digests._read(path.read_text(encoding='utf-8')) for path in files]))"
     )
     mine, theirs = (
-        subprocess.run([one, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
-        for one in (sys.executable, runs[0])
+        subprocess.run([python, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+        for python in (sys.executable, runs[0])
     )
     assert len(json.loads(mine)) > 150
     assert mine == theirs

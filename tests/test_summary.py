@@ -204,7 +204,7 @@ def test_heat_maps_show_the_scores_of_the_first_inputs_and_features(table) -> No
     assert all(MEANINGS[name] in page.text for name in ("saco", "aopc_lerf"))
     films = [f"film {number} is good" for number in range(6)]
     many = evaluate(answers, [*films, "word " * 1000], methods=["random"], metrics=["sparseness"])
-    assert [one.row for one in many.shown] == [0, 1, 2, 3, 4]
+    assert [row.row for row in many.shown] == [0, 1, 2, 3, 4]
     long = evaluate(answers, ["word " * 1000], methods=["random"], metrics=["sparseness"])
     assert len(long.shown[0].parts) == len(long.shown[0].scores["random"]) == 400
 
@@ -238,8 +238,8 @@ def test_the_page_reads_on_light_and_on_dark(table, tmp_path) -> None:
     with browser() as window:
         for dark, canvas in ((False, (255, 255, 255)), (True, (18, 18, 18))):
             assert window.open(address, dark=dark) == [address], "it asks for nothing but itself"
-            told = (window.evaluate(f"getComputedStyle({where}).{what}") for what in ("color", "backgroundColor"))
-            text, ground = ([float(part) for part in re.findall(r"[\d.]+", one)] for one in told)
+            told = (window.evaluate(f"getComputedStyle({where}).{style}") for style in ("color", "backgroundColor"))
+            text, ground = ([float(part) for part in re.findall(r"[\d.]+", colour)] for colour in told)
             share = ground[3]
             over = [share * own + (1 - share) * under for own, under in zip(ground, canvas, strict=False)]
             high, low = sorted((light(over), light(text)), reverse=True)

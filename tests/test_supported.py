@@ -39,7 +39,7 @@ def outcome(name: str) -> str:
     seen = seen or (isinstance(inputs, list) and not isinstance(inputs[0], str))
     named = [both[seen] for both in list(COLUMNS.values())[:4]]
     words = not isinstance(model, torch.nn.Module) and not seen and not hasattr(model, "task")
-    methods = {one: Row(one, options={"n_steps": 2} if one.startswith("int") else {}) for one in named}
+    methods = {method: Row(method, options={"n_steps": 2} if method.startswith("int") else {}) for method in named}
     given = {"methods": {"occlusion": methods["occlusion"]} if words else methods, "metrics": METRICS, "draws": 1}
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -51,18 +51,18 @@ def outcome(name: str) -> str:
     if words or "methods" in options:
         cells[1:4] = ["-"] * 3
     assert np.isfinite(table[table.metric == "aopc_morf"].value).any()
-    said = list(dict.fromkeys(left.values())) + [f"{about}: {what}" for about, what in table.attrs["notes"].items()]
-    few = [one for one in table.attrs["undefined"] if "fewer features" in one["reason"]]
-    said += [f"NaN in rows {one['rows']}: {one['reason']}" for one in few]
+    said = list(dict.fromkeys(left.values())) + [f"{about}: {note}" for about, note in table.attrs["notes"].items()]
+    few = [note for note in table.attrs["undefined"] if "fewer features" in note["reason"]]
+    said += [f"NaN in rows {note['rows']}: {note['reason']}" for note in few]
     said += [f"cut off: rows {table.attrs['truncated']}"] if table.attrs["truncated"] else []
-    said += [f"skipped: row {one['row']}, {one['reason']}" for one in table.attrs["skipped"]]
+    said += [f"skipped: row {note['row']}, {note['reason']}" for note in table.attrs["skipped"]]
     return row(name, cells, said)
 
 
 def row(name: str, cells: list[str], said: list[str]) -> str:
     """With the report that the page names, or none."""
     report = written().get(name, " | -").split(" | ")[1]
-    told = "; ".join(shortened(one) for one in said) or "-"
+    told = "; ".join(shortened(sentence) for sentence in said) or "-"
     return f"| {name} | {report} | {' | '.join(cells)} | {told} |"
 
 
@@ -78,7 +78,7 @@ def written() -> dict[str, str]:
     assert found is not None, f"no markers in {PAGE.name}"
     head, _, *rows = found.group(1).strip().splitlines()
     assert head == HEAD
-    return {one.split(" | ")[0].removeprefix("| "): one for one in rows}
+    return {line.split(" | ")[0].removeprefix("| "): line for line in rows}
 
 
 @pytest.mark.parametrize("name", CASES)

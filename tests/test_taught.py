@@ -20,14 +20,17 @@ from faithbook.stats.estimate import Interval95
 from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = lessons.lessons()
-RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
+RESTS_ON = [support for lesson in LESSONS for support in lesson.rests_on]
 PARAGRAPHS = lessons.landing_page()
 IN_README = published.our_table("in_readme").set_index("paragraph")["text"]
-BOXES = [(one.overview, one.text, one.when) for one in published.our_table("in_short").itertuples()]
+BOXES = [(box.overview, box.text, box.when) for box in published.our_table("in_short").itertuples()]
 GUARDED = [
     *((paragraph.title, paragraph.text, paragraph.when) for paragraph in PARAGRAPHS),
-    *((f"{one.title} (README)", IN_README[one.number or one.kind], one.when) for one in PARAGRAPHS),
-    *((one.asks, one.answer, one.when) for one in LESSONS),
+    *(
+        (f"{paragraph.title} (README)", IN_README[paragraph.number or paragraph.kind], paragraph.when)
+        for paragraph in PARAGRAPHS
+    ),
+    *((lesson.asks, lesson.answer, lesson.when) for lesson in LESSONS),
     *BOXES,
 ]
 WRITING = {
@@ -47,7 +50,7 @@ def everything(text: str) -> pd.DataFrame:
     """A value for every place of a text, so that only decisions can refuse it."""
     rows = []
     for place in re.findall(r"\{([^}]*)\}(?!`)", text):
-        claim, part = ([one for one in place.split("|") if one not in WRITING] + ["any"])[:2]
+        claim, part = ([piece for piece in place.split("|") if piece not in WRITING] + ["any"])[:2]
         rows.append((claim, part.replace("*", "a"), *[0.25] * 4, 60))
     return pd.DataFrame(rows, columns=VALUES.columns)
 
@@ -67,8 +70,8 @@ VALUES = pd.DataFrame(
 def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name: str, text: str, when: str) -> None:
     """And the committed verdicts are those that it was written for."""
     kept, conditions = committed_board().set_index("id")["decision"], sentences.decisions_written_for(when)
-    assert all(kept[one] in written for one, written in conditions.items()), name
-    values, sides = everything(text), {one: {"decision": written[0]} for one, written in conditions.items()}
+    assert all(kept[claim] in written for claim, written in conditions.items()), name
+    values, sides = everything(text), {claim: {"decision": written[0]} for claim, written in conditions.items()}
     said = Results(board(**sides).assign(passed=1, parts=2), values).say(text, when)
     assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
     for one, written in conditions.items():
@@ -81,12 +84,12 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
 def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
     assert all(lesson.when for lesson in LESSONS)
     # What rests on study `safe` names the chosen metric in each number, which is not there if another one is chosen.
-    for one in PARAGRAPHS:
-        for text in (one.text, IN_README[one.number or one.kind]):
-            assert one.when or one.kind == "trust" or "{safe|" in text
+    for paragraph in PARAGRAPHS:
+        for text in (paragraph.text, IN_README[paragraph.number or paragraph.kind]):
+            assert paragraph.when or paragraph.kind == "trust" or "{safe|" in text
     assert len(IN_README) == len(PARAGRAPHS)
     for lesson in LESSONS:
-        assert set(sentences.decisions_written_for(lesson.when)) <= {one.id for one in RESTS_ON} | {
+        assert set(sentences.decisions_written_for(lesson.when)) <= {support.id for support in RESTS_ON} | {
             "soft_c10",
             "together_q8",
         }
@@ -95,7 +98,7 @@ def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
 
 
 def test_no_measured_number_is_typed() -> None:
-    for text in (*(text for _, text, _ in GUARDED[: -len(BOXES)]), *(one.found for one in RESTS_ON)):
+    for text in (*(text for _, text, _ in GUARDED[: -len(BOXES)]), *(support.found for support in RESTS_ON)):
         bare = re.sub(r"\{[^}]*\}", "", text)
         assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
         assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance
@@ -140,7 +143,7 @@ def test_places_are_filled_or_the_sentence_is_refused() -> None:
 # --------------------------------------------------------------------------------------------------------- ten answers
 def test_every_headline_is_among_what_answers_the_questions() -> None:
     headlines = {name for name, headline in published.column("headline").items() if headline}
-    names = [one.id for one in RESTS_ON]
+    names = [support.id for support in RESTS_ON]
     assert len(names) == len(set(names)) and headlines <= set(names) <= set(scoreboard.to_judge()["id"])
 
 

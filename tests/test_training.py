@@ -40,8 +40,8 @@ def fine_tune(folder, made, text=None):
     """Train with the paper's settings on that; `text`: the notebook in place of its own."""
     notebook = folder / "train.ipynb"
     jupytext.write(jupytext.reads(text or TEXTS.read_text(), fmt="py:percent"), notebook)
-    given = {"profile": "paper", "dataset": "ag", "encoder": str(folder / "encoder"), "folder": str(folder / made)}
-    papermill.execute_notebook(notebook, folder / "done.ipynb", {**given, "precision": "float32"}, progress_bar=False)
+    options = {"profile": "paper", "dataset": "ag", "encoder": str(folder / "encoder"), "folder": str(folder / made)}
+    papermill.execute_notebook(notebook, folder / "done.ipynb", {**options, "precision": "float32"}, progress_bar=False)
 
 
 @pytest.mark.long
@@ -54,10 +54,10 @@ def test_fine_tuning_makes_a_classifier_and_ends_as_if_it_had_not_been_stopped(a
     fine_tune(ag, "stopped")
     fine_tune(ag, "whole")
     assert not list(ag.glob("*.training.*"))
-    one, other = (load_file(ag / made / "model.safetensors") for made in ("stopped", "whole"))
-    assert set(one) == set(other)
-    for name in one:
-        torch.testing.assert_close(one[name], other[name], atol=1e-6, rtol=0)
+    first, other = (load_file(ag / made / "model.safetensors") for made in ("stopped", "whole"))
+    assert set(first) == set(other)
+    for name in first:
+        torch.testing.assert_close(first[name], other[name], atol=1e-6, rtol=0)
     cards = [json.loads((ag / made / "card.json").read_text()) for made in ("stopped", "whole")]
     assert cards[0]["dev_loss"] == pytest.approx(cards[1]["dev_loss"]) and len(cards[0]["dev_loss"]) == 3
     assert cards[0]["test_size"] == 12 and 0 <= cards[0]["accuracy"] <= 1

@@ -25,7 +25,7 @@ NO_VERDICT = {NOT_TESTED, NOTHING}
 
 def test_what_runs_is_what_claims_rest_on_and_no_picture() -> None:
     """Everything that is imported, what is measured and what is tested; nothing that only draws or says something."""
-    text = "\n".join(ast.unparse(one) for one in freeze.measured_in("saco_tables"))
+    text = "\n".join(ast.unparse(statement) for statement in freeze.measured_in("saco_tables"))
     assert "page.measure(" in text and "page.test(" in text and "under_each_setting(" in text
     assert "page.finish(" not in text and "page.figure(" not in text and "Markdown(f" not in text
 

@@ -184,10 +184,10 @@ def test_everyone_takes_what_a_user_holds(model) -> None:
     scores = attribute("saliency", model, inputs)
     torch.testing.assert_close(attribute("saliency", model, TEXTS, tokenizer=reader), scores)
     torch.testing.assert_close(explain(model, TEXTS, ["saliency"], tokenizer=reader)["saliency"], scores)
-    given: dict[str, Any] = {"methods": {"mine": scores}, "metrics": ["aopc_morf"]}
-    assert count_rows(model, TEXTS, tokenizer=reader, **given) == count_rows(model, inputs, **given)
-    table = evaluate(model, inputs, **given)
-    pd.testing.assert_frame_equal(evaluate(model, TEXTS, tokenizer=reader, **given), table)
+    options: dict[str, Any] = {"methods": {"mine": scores}, "metrics": ["aopc_morf"]}
+    assert count_rows(model, TEXTS, tokenizer=reader, **options) == count_rows(model, inputs, **options)
+    table = evaluate(model, inputs, **options)
+    pd.testing.assert_frame_equal(evaluate(model, TEXTS, tokenizer=reader, **options), table)
     assert attribute("random", None, TEXTS).shape == (3, 5)
     assert attribute("random", None, TEXTS, tokenizer=reader).shape == (3, 6)
     torch.testing.assert_close(attribute("occlusion", answers, ["not good"]), torch.tensor([[0.0, 0.4]]))
@@ -234,9 +234,9 @@ def test_repeated_images_are_found() -> None:
 
 def test_values_beyond_the_features_are_told_of_attributions_too() -> None:
     texts = ["good film", "a good film"]
-    given: dict[str, Any] = {"methods": ["random"], "metrics": ["aopc_morf"]}
-    quiet = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])}, **given)
+    options: dict[str, Any] = {"methods": ["random"], "metrics": ["aopc_morf"]}
+    quiet = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])}, **options)
     assert quiet.attrs["notes"] == {}
-    wide = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 9.0], [1.0, 2.0, 3.0]])}, **given)
+    wide = evaluate(answers, texts, attributions={"mine": np.array([[1.0, 2.0, 9.0], [1.0, 2.0, 3.0]])}, **options)
     assert wide.attrs["notes"] == {"attributions 'mine'": "values beyond the features of input 0 are not read"}
     pd.testing.assert_frame_equal(wide, quiet)

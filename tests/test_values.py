@@ -160,8 +160,8 @@ class Reader:
         monkeypatch.setattr("IPython.display.display", self._see)
         monkeypatch.setattr("faithbook.judge.report.display", self._see)
 
-    def _see(self, one: object) -> None:
-        self.shown.append(one.to_csv() if isinstance(one, pd.DataFrame) else str(getattr(one, "data", one)))
+    def _see(self, shown: object) -> None:
+        self.shown.append(shown.to_csv() if isinstance(shown, pd.DataFrame) else str(getattr(shown, "data", shown)))
 
     def runs(self, notebook: str, **parameters: Any) -> str:
         """All that a notebook shows."""

@@ -10,8 +10,8 @@ from faithbook.sources.verb_number import ARE, IS, OTHERS, SUBJECT, SUBJECTS, be
 def test_the_subject_decides_the_verb() -> None:
     found = beginnings(2000)
     assert len(found) == 2000
-    assert len({one.text for one in found}) == 2000
-    assert Counter((one.verb, one.misleads) for one in found) == Counter(
+    assert len({sentence.text for sentence in found}) == 2000
+    assert Counter((sentence.verb, sentence.misleads) for sentence in found) == Counter(
         {(verb, misleads): 500 for verb in (IS, ARE) for misleads in (False, True)}
     )
     for text, verb, wrong, misleads in found:
@@ -20,7 +20,7 @@ def test_the_subject_decides_the_verb() -> None:
         assert {verb, wrong} == {IS, ARE}
         assert (verb == ARE) == (subject not in SUBJECTS)
         assert misleads == ((subject in SUBJECTS) != (other in OTHERS))
-    assert {"boxes", "keys"} <= {one.text.split()[SUBJECT] for one in found}
+    assert {"boxes", "keys"} <= {sentence.text.split()[SUBJECT] for sentence in found}
 
 
 def test_a_sample_is_the_beginning_of_a_larger_one() -> None:

@@ -427,7 +427,7 @@ def test_verdicts_are_monotone_in_margin_and_threshold(n: int, shift: float, see
 def test_what_is_claimed_the_other_way_round_gets_the_other_answer(n: int, seed: int) -> None:
     [a] = conditions(noise(n, 1, 0.3, seed), number=199)
     other = {Verdict.YES: Verdict.NO, Verdict.NO: Verdict.YES}
-    forward, back = (rules.direction(Student.of([one]), 1, 0.0, 0.2).verdict for one in (a, -a))
+    forward, back = (rules.direction(Student.of([estimate]), 1, 0.0, 0.2).verdict for estimate in (a, -a))
     assert back is other.get(forward, forward)
 
 

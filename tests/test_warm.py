@@ -57,7 +57,7 @@ def build_context(place: str) -> dict[str, str]:
 
 def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     (folder / "tells.py").write_text(TELLS)
-    given = {
+    settings = {
         **os.environ,
         "PYTHONPATH": str(folder),
         "TOLD": "yes",
@@ -66,7 +66,7 @@ def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProces
         **environment,
     }
     line = [*COMMAND, "tells", "one", "two words"]
-    return subprocess.run(line, cwd=folder, env=given, input="given", capture_output=True, text=True, check=False)
+    return subprocess.run(line, cwd=folder, env=settings, input="given", capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("way", ["copy", "nobody listens", "no address"])
@@ -168,10 +168,10 @@ def test_nothing_is_copied_where_it_is_not_safe_or_not_worth_it(monkeypatch: pyt
 
 def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine.RUN, json.dumps({warm.WARM: "somewhere"}))
-    given = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
-    monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
+    command = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
+    monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(command))
     manager = build._kernels("/tmp", {})()
-    assert manager.format_kernel_cmd() == [*given[:3], warm.__name__, *given[3:]]
+    assert manager.format_kernel_cmd() == [*command[:3], warm.__name__, *command[3:]]
 
 
 FAULTS = """

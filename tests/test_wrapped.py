@@ -78,7 +78,7 @@ def test_every_method_and_metric_is_that_of_the_model_itself(change: Change, unc
 def test_compiled_and_parallel_models_that_see_images(change: Change) -> None:
     model, changed, inputs = vision_model(), change(vision_model()), image_inputs()
     for name in ("rollout", "lrp", "integrated_gradients", "occlusion"):
-        found, expected = (attribute(name, one, inputs, **FAST.get(name, {})) for one in (changed, model))
+        found, expected = (attribute(name, network, inputs, **FAST.get(name, {})) for network in (changed, model))
         assert torch.allclose(found, expected, atol=1e-5), name
     assert torch.allclose(Perturber(changed, inputs).soft_empty, Perturber(model, inputs).soft_empty)
 
@@ -214,8 +214,8 @@ def test_numbers_beyond_a_models_tables_are_refused_before_it_runs() -> None:
     model, inputs = model_and_texts()
     model.register_forward_pre_hook(lambda *_: pytest.fail("it ran"))
     other = {"input_ids": inputs.input_ids + 30}, {"token_type_ids": 0 * inputs.input_ids + 3}
-    for given, said in zip(other, (r"token id \d+ in row 0", "token type 3 in row 0: .* types 0 to 1"), strict=True):
-        refused(InputError, said, attribute, "saliency", model, TextInputs(**{**vars(inputs), **given}))
+    for tensors, said in zip(other, (r"token id \d+ in row 0", "token type 3 in row 0: .* types 0 to 1"), strict=True):
+        refused(InputError, said, attribute, "saliency", model, TextInputs(**{**vars(inputs), **tensors}))
     for family, most in (("roberta", 62), ("distilbert", 64)):
         model = text_model(family)
         refused(InputError, f"places for {most}: .*length={most}", Perturber, model, text_inputs(model, (most + 1, 5)))
@@ -294,11 +294,11 @@ def test_functions_that_answer_differently_each_time_are_refused() -> None:
     numbers = itertools.count()
     texts = WordInputs.from_texts(["a good film", "so bad really"])
 
-    def drawn(given: list[str]) -> Tensor:
-        return torch.tensor([[0.5, 0.5], [0.6, 0.4]])[next(numbers) % 2].expand(len(given), 2)
+    def drawn(texts: list[str]) -> Tensor:
+        return torch.tensor([[0.5, 0.5], [0.6, 0.4]])[next(numbers) % 2].expand(len(texts), 2)
 
-    def beside(given: list[str]) -> list[list[float]]:
-        return [[1 / (1 + len(given)), len(given) / (1 + len(given))]] * len(given)
+    def beside(texts: list[str]) -> list[list[float]]:
+        return [[1 / (1 + len(texts)), len(texts) / (1 + len(texts))]] * len(texts)
 
     for door in ("Perturber", "evaluate", "explain", "attribute"):
         refused(ModelError, "the function answers input 0 differently from call to call", DOORS[door], drawn, texts)
@@ -327,8 +327,8 @@ def test_a_forward_of_ones_own_is_what_runs() -> None:
     model.__class__ = type("Louder", (type(model),), {"forward": louder})
     bound = text_model()
     bound.forward = types.MethodType(louder, bound)
-    for one in (model, bound):
-        assert torch.allclose(Perturber(one, inputs).logits_full, 3 * quiet, atol=1e-5)
+    for network in (model, bound):
+        assert torch.allclose(Perturber(network, inputs).logits_full, 3 * quiet, atol=1e-5)
 
 
 def test_pixels_are_left_where_tokens_do_not_lead_to_the_answer() -> None:
@@ -365,9 +365,9 @@ def test_rows_of_the_check_are_on_no_account() -> None:
     assert ran == [count_rows(model, inputs, methods=scores).together] * 2
     asked: list[int] = []
 
-    def fn(given: list[str]) -> list[list[float]]:
-        asked.append(len(given))
-        return [[0.2, 0.8]] * len(given)
+    def fn(texts: list[str]) -> list[list[float]]:
+        asked.append(len(texts))
+        return [[0.2, 0.8]] * len(texts)
 
     Perturber(fn, WordInputs.from_texts(["a b", "c"]))
     assert asked == [1, 2, 1]
@@ -385,6 +385,6 @@ def test_features_without_a_head_are_refused() -> None:
     """Of timm's ViT in the table of `test_supported`."""
     model, inputs = model_and_texts()
     model.classifier = nn.Identity()
-    for one, given in ((model, inputs), (seer("resnet10t", num_classes=0), pictures())):
-        refused(ModelError, "has no head", Perturber, one, given)
-        refused(ModelError, "has no head", attribute, "integrated_gradients", one, given)
+    for network, given in ((model, inputs), (seer("resnet10t", num_classes=0), pictures())):
+        refused(ModelError, "has no head", Perturber, network, given)
+        refused(ModelError, "has no head", attribute, "integrated_gradients", network, given)

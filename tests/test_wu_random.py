@@ -95,8 +95,8 @@ def printed() -> dict[str, float]:
 def test_substitutes_are_the_small_images(kinds: wu_images.Kinds) -> None:
     assert set(kinds.datasets[wu_images.PHOTOGRAPHS]) == {"cifar10", "cifar100"}
     assert set(kinds.datasets[wu_images.SMALL]) == {"fashion", "mnist", "animals"} and kinds.missing == []
-    one = wu_images.Kinds(kinds.measured, {wu_images.SMALL: ["fashion"]})
-    assert one.missing == [wu_images.PHOTOGRAPHS] and "one column only" in one.in_words()
+    of_small = wu_images.Kinds(kinds.measured, {wu_images.SMALL: ["fashion"]})
+    assert of_small.missing == [wu_images.PHOTOGRAPHS] and "one column only" in of_small.in_words()
 
 
 def test_both_kinds_are_next_to_the_printed_values(kinds: wu_images.Kinds, printed: dict[str, float]) -> None:

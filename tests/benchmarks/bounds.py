@@ -160,7 +160,7 @@ def orders_apart(perturber: Any) -> Ends:
     aopc's looser ends."""
     ends = []
     for i, size in enumerate(perturber.feature_mask.sum(dim=1).tolist()):
-        one = perturber.subset([i])
+        single = perturber.subset([i])
         found = []
         for sign in (1.0, -1.0):
             beam: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
@@ -168,7 +168,7 @@ def orders_apart(perturber: Any) -> Ends:
                 longer = [(total, (*order, f)) for total, order in beam for f in range(size) if f not in order]
                 sets = list(dict.fromkeys(frozenset(order) for _, order in longer))
                 keep = torch.tensor([[f not in gone for f in range(perturber.feature_mask.shape[1])] for gone in sets])
-                drops = (one.full[:, None] - one.keep(keep[None] & one.feature_mask[:, None]))[0].tolist()
+                drops = (single.full[:, None] - single.keep(keep[None] & single.feature_mask[:, None]))[0].tolist()
                 drop_of = dict(zip(sets, drops, strict=True))
                 longer = [(total + drop_of[frozenset(order)], order) for total, order in longer]
                 beam = sorted(longer, key=lambda entry: -sign * entry[0])[:WIDTH]

@@ -197,9 +197,9 @@ def costs_of(*perturbers: Perturber) -> dict[str, float]:
     stats = [perturber.stats for perturber in perturbers]
     return {
         "forwards": sum(stat.forwards for stat in stats),
-        "tokens": sum(one.tokens_run for one in stats),
-        "seconds_model": sum(one.seconds_model for one in stats),
-        "peak_bytes": max((one.peak_bytes for one in stats), default=0),
+        "tokens": sum(stat.tokens_run for stat in stats),
+        "seconds_model": sum(stat.seconds_model for stat in stats),
+        "peak_bytes": max((stat.peak_bytes for stat in stats), default=0),
     }
 
 
@@ -229,7 +229,7 @@ class OfTexts:
     def _row(self, work: str, n: int, run: Callable[[], Any], gradients: Counter[int] | None = None) -> dict[str, Any]:
         def spent() -> dict[str, float]:
             seen: list[Perturber] = []
-            with noted(Perturber, "__init__", lambda one, *_: seen.append(one)):
+            with noted(Perturber, "__init__", lambda perturber, *_: seen.append(perturber)):
                 run()
             return costs_of(*seen)
 

@@ -116,8 +116,8 @@ def both_ways(work: Texts, i: int, size: int) -> Tensor:
 
 
 def faithlib_occlusion(work: Texts, batch: int) -> Curves:
-    given = {"settings": MetricSettings(erase="mask"), "run": RunSettings(check=False)}
-    scores = explain(work.model, work.inputs, ["occlusion"], target=work.target, **given)["occlusion"]
+    options = {"settings": MetricSettings(erase="mask"), "run": RunSettings(check=False)}
+    scores = explain(work.model, work.inputs, ["occlusion"], target=work.target, **options)["occlusion"]
     return [scores[i, :size].cpu() for i, size in enumerate(work.sizes)]
 
 
@@ -137,7 +137,7 @@ def interpreto_occlusion(work: Texts, batch: int) -> Curves:
     own = {"granularity": Granularity.WORD, "inference_mode": InferenceModes.SOFTMAX}
     explainer = Occlusion(work.model, work.tokenizer, batch_size=batch, **own)
     found = explainer(work.texts, targets=torch.tensor(work.target))
-    return [one.attributions.flatten().cpu() for one in found]
+    return [explanation.attributions.flatten().cpu() for explanation in found]
 
 
 def interpreto_curves(work: Texts, batch: int) -> Curves:
@@ -216,8 +216,8 @@ def quantus_flipping(work: Images, batch: int) -> Curves:
         features_in_step=PATCH**2, perturb_baseline=0.0, abs=False, normalise=False, disable_warnings=True
     )
     maps = work.scores[:, work.inputs.feature_of][:, None].numpy()
-    given = {"softmax": True, "device": str(DEVICE), "batch_size": batch}
-    found = flipping(work.model, work.pixels.numpy(), work.target.numpy(), a_batch=maps, **given)
+    options = {"softmax": True, "device": str(DEVICE), "batch_size": batch}
+    found = flipping(work.model, work.pixels.numpy(), work.target.numpy(), a_batch=maps, **options)
     return [torch.as_tensor(np.asarray(curve), dtype=torch.float32) for curve in found]
 
 
@@ -233,7 +233,7 @@ def best(run: Callable[[int], Curves], model: nn.Module, repeats: int, batches: 
             began = now()
             curves = run(batch)
             found.append((now() - began, batch, curves))
-    seconds, batch, curves = min(found, key=lambda one: one[0])
+    seconds, batch, curves = min(found, key=lambda run: run[0])
     return curves, {"seconds": seconds, "batch": batch, "rows": sum(sizes), "forwards": len(sizes)}
 
 
@@ -244,7 +244,7 @@ def measured(
     for library, run in peers.items():
         has_batches = library not in ("faithlib", "plain loop")
         curves, costs = best(run, module, repeats, BATCHES if has_batches else (0,))
-        difference = max((one - other).abs().max().item() for one, other in zip(curves, truth, strict=True))
+        difference = max((curve - other).abs().max().item() for curve, other in zip(curves, truth, strict=True))
         name = f"{library} {version(library)}" if has_batches else library
         rows.append({"work": what, "model": model, "library": name, **costs, "agreement": difference})
         print(rows[-1], flush=True)
@@ -260,9 +260,9 @@ def compare(models: list[str], texts: int, images: int, repeats: int) -> pd.Data
             "faithlib": partial(faithlib_occlusion, work),
             "interpreto": partial(interpreto_occlusion, work),
             "captum": partial(captum_occlusion, work),
-            "plain loop": lambda _, w=work: [one[0] - one[1:] for one in loop(w, one_word_gone)],
+            "plain loop": lambda _, w=work: [answers[0] - answers[1:] for answers in loop(w, one_word_gone)],
         }
-        truth = [one[0] - one[1:] for one in one_by_one]
+        truth = [answers[0] - answers[1:] for answers in one_by_one]
         tables.append(measured("occlusion", shape, occlusion, work.model, truth, repeats))
         curves = {
             "faithlib": partial(faithlib_curves, work),

@@ -51,8 +51,8 @@ def main() -> None:
     keep[..., 0] = False  # the first word is erased, so that the beginning is the template alone
     of_each: dict[str, list[float]] = {"shared": [], "whole": []}
     for _ in range(REPEATS):
-        for name, one in (("shared", prompt), ("whole", whole)):
-            taken, answers, perturber = seconds(one, keep)
+        for name, text in (("shared", prompt), ("whole", whole)):
+            taken, answers, perturber = seconds(text, keep)
             of_each[name].append(taken)
             stats = perturber.stats
             print(f"{name}: {taken:.2f} s, {stats.tokens_shared} tokens shared, {stats.tokens_run} run")

@@ -76,11 +76,11 @@ def side_by_side(out: Path) -> None:
             command = [sys.executable, "-u", __file__, dataset, str(seed)]
             running[dataset, seed] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     end = time.time() + float(os.environ.get("LIMIT", "420"))
-    while time.time() < end and any(one.poll() is None for one in running.values()):
+    while time.time() < end and any(process.poll() is None for process in running.values()):
         time.sleep(1)
-    for (dataset, seed), one in running.items():
-        if one.poll() is None:
-            one.terminate()
+    for (dataset, seed), process in running.items():
+        if process.poll() is None:
+            process.terminate()
         lines = (out / f"{dataset}{seed}.log").read_text(errors="replace").replace("\r", "\n").splitlines()
         told = [line for line in lines if line.startswith(("TRAINED", "MEASURED", "epoch"))]
         print(dataset, seed, *(told or lines[-3:]), sep="\n  ")
