@@ -90,11 +90,11 @@ if table is not None:
 # this input has. The inputs are those of {doc}`together_agreement`: fewer scenes than above, so values of one metric differ a little.
 
 # %%
+EXCERPTS = {"pair": "excerpts of papers with marked words (pair)"}
 measured = page.measure("together_matrix", over=CELL, prepare=of_metrics(MARKED), bounds=(0, 1))
 for name, part in hits_by_method(measured, MARKED).groupby("dataset", sort=False):
-    display(
-        page.listing(table_by_method(part, MARKED), f"together_marked_{name}", caption=f"{short(name)}: {IN_CELLS}")
-    )
+    caption = f"{EXCERPTS.get(name, short(name))}: {IN_CELLS}"
+    display(page.listing(table_by_method(part, MARKED), f"together_marked_{name}", caption=caption))
 
 # %%
 Markdown(
