@@ -18,6 +18,7 @@ from faithbook.show import hover
 from faithbook.show.labels import label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Drawn
+from faithbook.show.tables import rounded
 from faithbook.stats.comparison import Comparison
 from faithbook.studies.together import questions
 from faithbook.studies.together.questions import REST, Clusters, by_cell
@@ -182,7 +183,8 @@ def in_short(table: pd.DataFrame, modalities: Sequence[str]) -> str:
         part = agreeing[agreeing.modality == modality]
         sentences.append(
             f"{part.estimate.mean():.2f} on {questions.MODALITIES[modality]} ({len(part) // 2} pairs of metrics, from "
-            f"{part.estimate.min():.2f} to {part.estimate.max():.2f}; n = {part.n.min():.0f} inputs at least)"
+            f"{rounded(part.estimate.min(), 2)} to {rounded(part.estimate.max(), 2)}; n = {part.n.min():.0f} inputs at "
+            "least)"
         )
     return (
         "Two metrics rank the explanations of one input with a mean rank correlation of " + "; ".join(sentences) + "."

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.judge.scores import Scores
-from faithbook.show.labels import label, short
+from faithbook.show.labels import inputs_of, label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.show.tables import rounded
@@ -133,7 +133,7 @@ def price_table(table: pd.DataFrame) -> pd.DataFrame:
 def matrix_costs(prices: pd.DataFrame) -> pd.DataFrame:
     """Forward passes and seconds of the whole matrix; `prices`: the sums of the table `together_costs`."""
     whole = prices[~prices.what.isin([*FAMILIES, "controls"])]
-    costs = whole[["dataset", "inputs", "methods"]].assign(dataset=whole.dataset.map(short), metrics=whole.what)
+    costs = whole[["dataset", "inputs", "methods"]].assign(dataset=whole.dataset.map(inputs_of), metrics=whole.what)
     costs["passes requested"] = whole.rows_asked
     costs["passes computed"] = whole.rows_run
     costs["saved"] = 1 - whole.rows_run / whole.rows_asked
