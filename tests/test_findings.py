@@ -136,7 +136,8 @@ def test_undecided_findings_are_named_in_words() -> None:
 
 # --------------------------------------------------------------------------------------------------------------- pages
 def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
-    store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
+    verdicts = BOARD.drop(columns=["paper", "kind"])
+    store.add("soft_tables", tables={"verdicts": verdicts, "quotable": summary.NOTHING_QUOTED})
     found = store.report("scoreboard")
     assert found.shown[0].startswith("**In short.**")
     assert ":class: findable" in found.shown[1] and found.text.count("{doc}`see <page>`") == len(BOARD)

@@ -28,7 +28,7 @@ def test_a_dot_is_in_the_shaded_part_exactly_where_the_claim_holds(borders: tupl
 def test_what_is_printed_and_measured_alike_stands_at_one_place() -> None:
     finding = Finding(id="a_c01", borders=(0.0,), ours=0.4, low=0.3, high=0.5, published=0.4, **ONE)
     assert finding.place(finding.ours) == finding.place(finding.published)
-    assert finding.spoken == "ours 0.40 [0.30, 0.50], published 0.40; border 0.00"
+    assert finding.spoken == "ours 0.400 [0.300, 0.500], published 0.400; border 0.00"
 
 
 def test_lines_have_words_a_link_and_a_verdict_whether_they_have_numbers_or_not() -> None:

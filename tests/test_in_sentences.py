@@ -209,7 +209,10 @@ def test_what_decides_is_told_in_a_few_words() -> None:
     """Of several orders that it is a tau; of a sentence that makes several statements the decision on each."""
     board = filled(pd.read_csv(reference_dir() / "scoreboard.csv"))
     told = {str(line["id"]): number_or_reason(line) for line in board.to_dict("records")}
-    assert told["soft_c01"].startswith("Soft-NS minus NS: −0.280 [−0.294, −0.265] (published −0.004")
+    assert told["soft_c01"].startswith("Soft-NS minus NS: −0.280 [−0.294, −0.265] (diagnosticity; published −0.004")
     assert told["crosslingual_table8"].startswith("Kendall's tau with the printed order, mean of 4 orders: 0.708 [")
     assert told["saco_c03"] == "the direction: replicates on our models; the size: does not replicate on our models"
     assert told["soft_table5"] == ""
+    assert told["naopc_c04"].startswith(
+        "0 of 6 numbers agree; the one furthest off is the share of values outside [0, 1]"
+    )

@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 from store import Store
 
-from faithbook.judge import lessons, published, scoreboard, sentences
+from faithbook.judge import lessons, materials, published, scoreboard, sentences
 from faithbook.judge.reference import committed_board
 from faithbook.judge.sentences import Refused, Results
 from faithbook.paths import reference_dir, root
@@ -186,7 +186,8 @@ def test_overviews_list_claims_with_the_committed_decisions() -> None:
     assert len(rows) == len(language) and "{cite:t}`huang_chan_2026`" in tables["language"]
     for name, row in zip(language, rows, strict=True):
         decision = evidence_levels.display_label(kept.loc[name, "decision"], kept.loc[name, "evidence"])
-        assert lessons.badge(decision) in row and "our own question, n = " in row and "1 unrelated model)" in row, name
+        evidence = materials.evidence_in_words(name, kept.loc[name, "evidence"])
+        assert lessons.badge(decision) in row and f"{evidence}, n = " in row and "1 unrelated model |" in row, name
     # Their overview says once that they are about a small model.
     assert not any(row.startswith(("| On a small", "| on a small")) for row in rows)
     assert tables["paper4"].count("a review page") == sum(

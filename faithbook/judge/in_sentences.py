@@ -43,6 +43,8 @@ _CHOICES = {
     "bounds": "how the bounds are found",
 }
 """Choices of analysis variants as they stand in a sentence."""
+_RELEASED = "edin_2025"
+"""The paper whose authors released files; of others only printed numbers are known."""
 _OPTIONS = {
     "all but AOPC, LeRF": "all but AOPC with LeRF",
     "no copied words": "copied words left out",
@@ -152,12 +154,29 @@ def number_or_reason(line: Mapping[Any, Any]) -> str:
     rule, line = analysis_plan.rule(str(line["id"])).rule, _whole(line)
     if rule == "whole":
         return reason(line)
+    if rule == "same":
+        return deciding(line)
     if line["low"] is None:
         return ""
+    quantity = _quantity(analysis_plan.rule(line["id"]))
+    scale, of = quantity.get("shown", ""), quantity.get("quantity", "")
+    return f"{what_decides(line)}: {_value(line, scale)}{_in_brackets({**line, 'n': None}, [of], scale)}"
+
+
+def what_decides(line: Mapping[Any, Any]) -> str:
+    """The comparison that decides a line of the scoreboard, in words; of several orders that it is a tau."""
+    line = _whole(line)
+    if line["part"] is None:
+        return ""
     part = _part(line)
-    if rule == "order" and part.startswith("mean of "):
-        part = f"Kendall's tau with the printed order, {part} orders"
-    return f"{part}: {_value(line)}{_in_brackets({**line, 'n': None})}"
+    if analysis_plan.rule(str(line["id"])).rule == "order" and part.startswith("mean of "):
+        return f"Kendall's tau with the printed order, {part} orders"
+    return part
+
+
+def quantity_of(name: str) -> str:
+    """What the comparisons of a claim are of; "" where their names say it."""
+    return _quantity(analysis_plan.rule(name)).get("quantity", "")
 
 
 def deciding(line: Mapping[Any, Any]) -> str:
@@ -168,10 +187,10 @@ def deciding(line: Mapping[Any, Any]) -> str:
         return ""
     rule = analysis_plan.rule(str(line["id"]))
     if rule.rule == "same":
+        if published.column("kind").get(rule.id) == "claim":
+            return _same(Told(line, rule)).removesuffix(".")
         return f"{int(line['passed'] or 0):,} of {int(line['parts'] or 0):,} numbers agree"
-    comparison, parts, quantity = _part(line), int(line["parts"] or 0), _quantity(rule)
-    if rule.rule == "order" and parts > 1:
-        comparison = f"Kendall's tau with the printed order, mean of {parts - 1}"
+    comparison, quantity = what_decides(line), _quantity(rule)
     scale = quantity.get("shown", "")
     theirs = _theirs(line, scale)
     of = ", ".join(filter(None, [comparison, quantity.get("quantity", "")]))
@@ -238,7 +257,9 @@ def _quantity(rule: Rule) -> Mapping[str, str]:
     """What the comparisons of a claim are of, as `data/quantities.csv` says it: quantity, shown, least (the smallest
     value that it can have, where that is not −1 or unlimited)."""
     rows = published.our_table("quantities").set_index("id")
-    of = rule.id if rule.id in rows.index else rule.same_as
+    # The number of a sentence that makes several statements is one of the first of them.
+    known = (rule.id, rule.same_as, next((name for name in rows.index if name.startswith(f"{rule.id}/")), ""))
+    of = next((name for name in known if name in rows.index), "")
     return {str(name): str(text) for name, text in rows.loc[of].items()} if of in rows.index else {}
 
 
@@ -507,9 +528,11 @@ def _n(line: Mapping[str, Any], sizes: Sequence[int] = ()) -> str:
 
 def source_of_theirs(line: Mapping[Any, Any]) -> str:
     """Where the number beside ours stands."""
-    if line["evidence"] != AUTHORS:
-        return "published"
-    if published.sources().get(line["id"]) != published.REVIEW:
+    source = published.sources().get(line["id"])
+    if line["evidence"] != AUTHORS or source not in (_RELEASED, published.REVIEW):
+        is_claim = published.column("kind").get(line["id"]) == "claim"
+        return "claimed" if is_claim and analysis_plan.rule(line["id"]).rule == "same" else "published"
+    if source == _RELEASED:
         return "in the files"
     # The number that a review page states may be another one: it says that random scores get 0, the files have 0.46.
     stated = re.findall(r"\d+\.?\d*", published.column("published_value")[line["id"]])

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.engine.studies import confirmations, studies
-from faithbook.judge import in_sentences, published, summary
+from faithbook.judge import analysis_plan, choices, in_sentences, materials, published, summary
 from faithbook.judge.scoreboard import confirmed, is_headline, is_planned, on_unseen_inputs, what_decides_with_both
 from faithbook.judge.sentences import Results, decisions_written_for
 from faithbook.judge.wording import capital, plain, plain_with_id
@@ -27,6 +27,7 @@ from faithbook.show.page import badge
 from faithbook.stats import evidence_levels
 from faithbook.stats.comparison import Comparison
 
+_UNRELATED = "Unrelated models share no pretrained network; several trainings of one count as one model."
 MEASURED = (summary.REPRODUCED, summary.MIXED, summary.NOT_REPRODUCED, summary.UNDECIDED)
 ROWS = {
     "nc": ("NC", "Comprehens.,\nplain (NC)"),
@@ -80,10 +81,12 @@ def landing(results: Results, figure: str) -> str:
         text = f"{head}**{box.title}** {results.shown(box.text, box.when)}"
         (findings if box.number else after).append(text)
         note = " ".join(filter(None, [decided(box.when, results), again_on_unseen(box.when)]))
+        if box.number and not box.when:
+            note = "It rests on questions of our own and tests no claim of a paper."
         if note:
             notes.append(f"*Finding {box.number}.* {note}")
     if notes:
-        behind = "\n\n".join(notes)
+        behind = "\n\n".join([_UNRELATED, *notes])
         findings.append(f":::{{dropdown}} The claims behind these findings, and what decides each\n{behind}\n:::")
     return "\n\n".join(filter(None, [figure, *findings, *after]))
 
@@ -98,7 +101,7 @@ def decided(when: str, results: Results) -> str:
     for name in written_for:
         line = results.board.loc[name].to_dict()
         word = evidence_levels.display_label(str(line["decision"]), str(line["evidence"]))
-        number = in_sentences.number_or_reason(line)
+        number = "; ".join(filter(None, [in_sentences.number_or_reason(line), _turning(results, name)]))
         of_review = "said by a review page" if published.sources()[name] == published.REVIEW else ""
         facts = ", ".join(filter(None, [of_review, _rests_on(line)]))
         words = capital(plain(name))
@@ -146,7 +149,8 @@ def again_on_unseen(when: str) -> str:
     if len(judged) == 1:
         return f"{inputs} the verdict is another one: {others[0]}." if others else f"{inputs} the verdict is the same."
     same = f"{inputs} {len(judged) - len(others)} of these {len(judged)} claims got the same verdict"
-    return f"{same}; the others: {', '.join(others)}." if others else f"{same}."
+    the_rest = "the other" if len(others) == 1 else "the others"
+    return f"{same}; {the_rest}: {', '.join(others)}." if others else f"{same}."
 
 
 def overview_boxes(results: Results, figure: str = "") -> dict[str, str]:
@@ -183,20 +187,29 @@ def on_unseen(overview: str, results: Results) -> str:
     begins = (
         "**On unseen inputs.** The decisions of this study rest on rules that were written or changed after values had "
         f"been seen. {_headlines(len(names))} judged once more, on inputs that no run had measured, by rules frozen "
-        f"before, with {confirmations()[study].models}; {same} of {len(names)} got the same decision as *before*."
+        f"before, with {confirmations()[study].models}; {_of_same(same, len(names))} as *before*."
     )
-    after = (
-        "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
-        "comparison that decides, in the unit of its metric (a value above zero supports the claim, or one near zero "
-        "where the claim says *about zero*), or what is decided of each statement of a claim that makes two."
-    )
-    if any(again.loc[name, "pooled"] for name in judged):
-        after += (
-            " *Both samples*: where the unseen inputs alone leave a claim undecided, what they and those before say "
-            "together. That is no independent evidence."
-        )
     others = [name for name in judged if name not in names]
-    return "\n\n".join(filter(None, [begins, "\n".join(rows), after, _further(others, again, results)]))
+    further = _further(others, again, results)
+    return "\n\n".join(filter(None, [begins, "\n".join(rows), _words_of_the_table(names, again, further), further]))
+
+
+def _words_of_the_table(names: Sequence[str], again: pd.DataFrame, further: str) -> str:
+    """What the words of a table of unseen inputs mean, of those that it and the sentences below it (`further`) have."""
+    rules = {analysis_plan.rule(name).rule for name in names}
+    near_zero = ", or one near zero where the claim says *about zero*" if "within" in rules else ""
+    statements = ", or what is decided of each statement of a claim that makes two" if "whole" in rules else ""
+    said = (
+        "*Before, same model*: what that model alone gives on the inputs of the main run. The last column has the "
+        f"comparison that decides, in the unit of its metric (a value above zero supports the claim{near_zero})"
+        f"{statements}."
+    )
+    if not any(again.loc[name, "pooled"] for name in names) and "both samples" not in further:
+        return said
+    return (
+        f"{said} *Both samples*: where the unseen inputs alone leave a claim undecided, what they and those before say "
+        "together. That is no independent evidence."
+    )
 
 
 def _further(names: list[str], again: pd.DataFrame, results: Results) -> str:
@@ -216,16 +229,34 @@ def _of_further(names: list[str], again: pd.DataFrame, results: Results, how: st
     if not names:
         return ""
     same = [name for name in names if results.decision(name) == again.loc[name, "decision"]]
-    others = [f"“{plain(name)}” (`{name}`) {on_unseen_inputs(name, again)}" for name in names if name not in same]
+    others = [f"“{plain(name)}” (`{name}`): {on_unseen_inputs(name, again)}" for name in names if name not in same]
     findings = f"{len(names)} further finding{'s' * (len(names) != 1)}"
-    begins = f"For {findings} of this study the number of inputs was {how}: {len(same)} got the same decision"
-    return f"{begins}; {'; '.join(others)}." if others else f"{begins}."
+    begins = f"For {findings} of this study the number of inputs was {how}; {_of_same(len(same), len(names))}"
+    return f"{begins}. The others: {'; '.join(others)}." if others else f"{begins}."
+
+
+def _of_same(same: int, of: int) -> str:
+    """How many of some findings have the decision that they had.
+
+    >>> _of_same(1, 1), _of_same(3, 3), _of_same(3, 5)
+    ('it got the same decision', 'all 3 got the same decision', '3 of 5 got the same decision')
+    """
+    if of == 1:
+        return "it got the same decision" if same else "it did not get the same decision"
+    return f"{'all' if same == of else f'{same} of'} {of} got the same decision"
+
+
+def _turning(results: Results, name: str) -> str:
+    """The choice on which a verdict depends, with what another one gives; "" where it depends on none."""
+    choice = choices.in_full(results, name)
+    return f"the answer depends on {choice}, which the paper does not report" if choice else ""
 
 
 def _rests_on(line: Mapping[Any, Any]) -> str:
     """Evidence, n and number of unrelated models of a line of the scoreboard."""
     size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
-    return ", ".join(filter(None, [str(line["evidence"]), size, _unrelated([line])]))
+    evidence = materials.evidence_in_words(str(line["id"]), str(line["evidence"]))
+    return ", ".join(filter(None, [evidence, size, _unrelated([line])]))
 
 
 def _headlines(number: int) -> str:
@@ -266,7 +297,7 @@ def _claim(results: Results, name: str) -> str:
         str(verdict["evidence"]) if measured else "",
         size,
         _unrelated([verdict]) if measured else "",
-        in_sentences.reason(verdict),
+        ": ".join(filter(None, [in_sentences.reason(verdict), choices.unreported(results, name)])),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
@@ -328,8 +359,8 @@ def claims_and_decisions(results: Results, names: Iterable[str], source: Callabl
         page = str(verdict["page"]).removeprefix("executed/")
         words = _MODEL_FIRST.sub("", published.column("claim")[name].rstrip("."))
         facts = _rests_on(verdict)
-        number = in_sentences.number_or_reason(verdict)
-        decides = f"{number} ({facts})" if number else facts
+        number = "; ".join(filter(None, [in_sentences.number_or_reason(verdict), _turning(results, name)]))
+        decides = "; ".join(filter(None, [number, facts]))
         cells = (capital(words), source(name), decided, decides, f"{{doc}}`../executed/{page}`")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -364,6 +395,12 @@ def limit_ratios(quoted: pd.DataFrame) -> dict[str, float]:
     texts = limits["part"].str.split(", ").str[:2].str.join(", ")
     by_texts = limits.groupby(texts)["ours"]
     return dict(by_texts.max() / by_texts.min())
+
+
+def released_shares(quoted: pd.DataFrame) -> dict[str, float]:
+    """Of the numbers that are means of the same released values both times, how many are `the same`."""
+    shares = quoted[quoted["claim"] == "naopc_shares"].set_index("part")["ours"]
+    return {"the same": shares["agree"] - shares["of these agree"]} if len(shares) else {}
 
 
 def diagnosticity_bars(pairs: Mapping[str, Comparison], model: str) -> Any:

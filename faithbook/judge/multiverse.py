@@ -88,6 +88,20 @@ class Curve:
         return {"depends_on": "; ".join(flipping), "agreeing": agreeing, "specifications": len(decided)}
 
     @property
+    def quoted(self) -> pd.DataFrame:
+        """What decides under each option that alone differs from the book's own choices, for sentences: rows of the
+        claim `ID/variants` with the choice and its option as part (`turned: none`)."""
+        first = self.frame.iloc[0]
+        rows = []
+        for _, row in self.frame.iloc[1:].iterrows():
+            changed = [name for name in self.over if row[name] != first[name]]
+            if len(changed) == 1:
+                numbers = {"ours": row["estimate"], "low": row["low"], "high": row["high"], "n": row["n"]}
+                part = f"{changed[0]}: {row[changed[0]]}"
+                rows.append({"claim": f"{self.id}/variants", "part": part, "published": math.nan, **numbers})
+        return pd.DataFrame(rows)
+
+    @property
     def unjudged(self) -> Curve:
         """The same estimates without what the rule says of them."""
         return replace(self, frame=self.frame.drop(columns=["answer", "word"]))

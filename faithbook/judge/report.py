@@ -348,7 +348,7 @@ class Page:
                 f"page.measure(..., printed=published.table({name!r})) gives it one"
             )
         title = caption or self._claims.get(name, name)
-        legend = "ours (published), ↑ ours is higher, ↓ lower, ≈ the published value is within our 95 % interval"
+        legend = ", ".join(["ours (published)", *tables.signs_in_words(wide)])
         if published_on:
             title = title.replace(f" on {published_on}", "")
             legend = f"ours (published, on {published_on})"
@@ -484,8 +484,9 @@ class Page:
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
         """The claim of an id under every open choice (`results.multiverse`); to be drawn before it is judged."""
-        self._curves[name] = multiverse(name, over, specifications, have=self.have)
-        return self._curves[name]
+        self._curves[name] = curve = multiverse(name, over, specifications, have=self.have)
+        self._quotable.append(curve.quoted)
+        return curve
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from faithbook.judge import analysis_plan, error_rates, in_sentences, published, scoreboard, wording
+from faithbook.judge import analysis_plan, choices, error_rates, in_sentences, materials, published, scoreboard
 from faithbook.judge.scoreboard import (
     RULE,
     WAITS,
@@ -21,6 +21,7 @@ from faithbook.judge.scoreboard import (
     starred,
     what_decides_with_both,
 )
+from faithbook.judge.sentences import Results
 from faithbook.judge.wording import capital, plain, plain_with_id
 from faithbook.show.forest import Finding
 from faithbook.show.page import badge
@@ -37,6 +38,8 @@ LEVELS = (*evidence_levels.LEVELS, NOT_TESTED)
 OWN_MATERIAL = (evidence_levels.AUTHORS, evidence_levels.PAPER, evidence_levels.DATA)
 """Levels of evidence that are the papers' own, at least in part: they come first."""
 
+NOTHING_QUOTED = pd.DataFrame(columns=["claim", "part", "published", "ours", "low", "high", "n"])
+"""No values kept for sentences."""
 HOLD = "comparisons that hold"
 DECIDES = "ours, 95 % interval (published)"
 """The head of the column that counts them."""
@@ -59,6 +62,17 @@ def cited(paper: str) -> str:
     """
     name = names()[paper].partition(" (")[0]
     return f"{name[0].lower()}{name[1:]}" if paper == published.REVIEW else name
+
+
+def cited_of(name: str, paper: str) -> str:
+    """Whose words an id is: its paper's, or of a claim of a preprint the preprint's, which begins it.
+
+    >>> cited_of("soft_c01", "zhao_aletras_2023"), cited_of("lm_ice_c01", published.OUR_OWN)
+    ('Zhao & Aletras 2023', 'Basu & Chakraborty (2026)')
+    """
+    if published.column("source")[name] == published.PREPRINT:
+        return published.column("claim")[name].partition(", on a small model")[0]
+    return cited(paper)
 
 
 def facts(board: pd.DataFrame) -> pd.DataFrame:
@@ -126,13 +140,13 @@ def findings(board: pd.DataFrame) -> list[Finding]:
                     id=row["id"],
                     words=f"{capital(plain(row['id']))}.",
                     verdict=evidence_levels.display_label(row["decision"], row["evidence"]),
-                    evidence=row["level"],
+                    evidence=materials.evidence_in_words(row["id"], row["level"]),
                     borders=() if rule.rule == "same" else rule.lines,
                     ours=_number(row["effect"]),
                     n=None if pd.isna(row["n"]) else int(row["n"]),
                     waits=_awaited(row),
                     theirs=in_sentences.source_of_theirs(row),
-                    part=wording.comparison(row["part"]) if isinstance(row["part"], str) and row["part"] else "",
+                    part=", ".join(filter(None, [in_sentences.what_decides(row), in_sentences.quantity_of(row["id"])])),
                     **numbers,
                 )
             )
@@ -195,12 +209,13 @@ def with_p(board: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["kind"] == "claim") & (rows["decision"] == REPRODUCED) & rows["p"].notna()]
 
 
-def all_verdicts(board: pd.DataFrame) -> pd.DataFrame:
+def all_verdicts(board: pd.DataFrame, quoted: pd.DataFrame | None = None) -> pd.DataFrame:
     """All verdicts for people, headline claims first, then by evidence, the firmest first: the claim in plain words
     with its id, which is a place to link to (`anchor`) and its page, the decision, source, evidence, the number that
     decides beside the published one, n, and what else is known: why, comparisons that hold and are needed, the decision
     on unseen inputs, unrelated models, the paper's own repeat, printed numbers, and how often the rule
-    says so wrongly, where that is more often than promised.
+    says so wrongly, where that is more often than promised. `quoted`: values that pages keep for sentences, of which
+    those of an unreported choice are.
 
     *Printed numbers*: whether the printed or released numbers bear the claim out as it is worded, without a margin or
     an interval: another standard than the verdict's, so that the two may differ.
@@ -211,6 +226,7 @@ def all_verdicts(board: pd.DataFrame) -> pd.DataFrame:
     rows = rows.sort_values("level", key=lambda column: column.map(order), kind="stable")
     rows = rows.sort_values("id", key=lambda column: ~column.map(is_headline), kind="stable", ignore_index=True)
     again, errs = confirmed(), error_rates.rates_beyond_promise(rows)
+    results = Results(board, NOTHING_QUOTED if quoted is None else quoted)
     claims = published.claims().set_index("id").to_dict("index")
     is_judged = ~rows["decision"].isin([NOT_TESTED, NOTHING])
     cells = []
@@ -223,13 +239,14 @@ def all_verdicts(board: pd.DataFrame) -> pd.DataFrame:
             {
                 "claim": _with_place(row, claim["plain"] or claim["claim"]),
                 "decision": f"{decision} ★" if star else decision,
-                "source": cited(row["paper"]),
+                "source": cited_of(row["id"], row["paper"]),
+                "evidence": materials.evidence_in_words(row["id"], row["level"]),
                 DECIDES: in_sentences.deciding(row) or "–",
-                "more": _more(row, unseen, claim["status_in_published_tables"], errs.get(row["id"])),
+                "more": _more(row, results, unseen, claim["status_in_published_tables"], errs.get(row["id"])),
             }
         )
     table = pd.DataFrame(cells)
-    table["evidence"] = rows["level"].where(is_judged, "–")
+    table["evidence"] = table["evidence"].where(is_judged, "–")
     table["n"] = rows["n"].astype(str).where(is_judged & rows["n"].notna(), "–")
     return table[["claim", "decision", "source", "evidence", DECIDES, "n", "more"]]
 
@@ -341,12 +358,12 @@ def anchor(name: str) -> str:
     return f"verdict-{name.replace('_', '-')}"
 
 
-def _more(row: Mapping[Any, Any], unseen: str, printed: str, errs: float | None) -> str:
+def _more(row: Mapping[Any, Any], results: Results, unseen: str, printed: str, errs: float | None) -> str:
     """What else is known of a verdict: the reason where the rule says more, what would decide it, which finding it
     repeats, then each other fact under its name. `errs`: how often the rule says so wrongly, where that is more than
     promised."""
-    because = in_sentences.reason(row)
-    repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
+    because = ": ".join(filter(None, [in_sentences.reason(row), choices.in_full(results, row["id"])]))
+    repeats = _repeated(row, results)
     waits = WAITS[row["waits_for"] or ""]
     said = ["; ".join(filter(None, (because, waits, repeats)))]
     named = {
@@ -359,3 +376,13 @@ def _more(row: Mapping[Any, Any], unseen: str, printed: str, errs: float | None)
     }
     said += [f"*{name}*: {fact}" for name, fact in named.items() if fact]
     return ". ".join(filter(None, said))
+
+
+def _repeated(row: Mapping[Any, Any], results: Results) -> str:
+    """Which finding a line repeats. Its own numbers may be decided otherwise; then it still is not counted apart."""
+    fact = row["same_as"]
+    if not fact:
+        return ""
+    if fact in results.board.index and results.decision(fact) != row["decision"]:
+        return f"not counted apart: its numbers move with those of `{fact}`"
+    return f"same finding as `{fact}`"

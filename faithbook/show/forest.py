@@ -14,7 +14,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from faithbook.show.tables import rounded
+from faithbook.show.tables import of_size, rounded
 
 WIDTH, HEIGHT = 200, 22
 _EDGE = 8  # free at either end of a drawing
@@ -67,11 +67,11 @@ class Finding:
         """The numbers in words."""
         if math.isnan(self.ours):
             return "no number decides it"
-        ends = "" if math.isnan(self.low) else f" [{rounded(self.low, 2)}, {rounded(self.high, 2)}]"
-        theirs = "" if math.isnan(self.published) else f", {self.theirs} {rounded(self.published, 2)}"
+        ends = "" if math.isnan(self.low) else f" [{of_size(self.low)}, {of_size(self.high)}]"
+        theirs = "" if math.isnan(self.published) else f", {self.theirs} {of_size(self.published)}"
         size = "" if self.n is None else f", n = {self.n:,} in the smallest set"
         part = f"{self.part}: " if self.part else ""
-        said = f"{part}ours {rounded(self.ours, 2)}{ends}{theirs}{size}"
+        said = f"{part}ours {of_size(self.ours)}{ends}{theirs}{size}"
         border = " and ".join(rounded(border, 2) for border in self.borders)
         return f"{said}; border {border}" if border else f"{said}; this number, recomputed"
 

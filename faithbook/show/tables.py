@@ -39,6 +39,11 @@ CellOf = Callable[[Mapping[str, str]], Comparison | None]
 """From a row of a published table to what we have for it, None where there is nothing."""
 
 _SIGNS = {"agrees": "≈", "higher": "↑", "lower": "↓"}
+_SIGNS_IN_WORDS = {
+    "↑": "↑ ours is higher",
+    "↓": "↓ ours is lower",
+    "≈": "≈ the published value is within our 95 % interval",
+}
 
 
 def table(
@@ -227,6 +232,16 @@ def long_form(rows: Sequence[tuple[Mapping[Any, str], Comparison]]) -> pd.DataFr
         for _, comparison in rows
     ]
     return pd.DataFrame([{**labels, **values_of_row} for (labels, _), values_of_row in zip(rows, values, strict=True)])
+
+
+def signs_in_words(wide: pd.DataFrame) -> list[str]:
+    """What the signs of a table of cells mean, of those that it has.
+
+    >>> signs_in_words(pd.DataFrame({"NC": ["0.60 (0.42) ↑", "0.50"]}))
+    ['↑ ours is higher']
+    """
+    cells = " ".join(map(str, wide.to_numpy().ravel()))
+    return [words for sign, words in _SIGNS_IN_WORDS.items() if sign in cells]
 
 
 def grid(

@@ -38,14 +38,16 @@ page.in_short(
 )
 
 # %% [markdown]
-# Each question has an answer in bold. Below it are measurements, each followed in small type by the claim that it tests and the decision.
-# {doc}`../how-to-read` explains the decisions, {doc}`../foundations/metrics` the metrics; the {doc}`scoreboard` lists all claims.
+# Each question has an answer in bold. Below it are measurements, each followed in small type by the claim that it tests, the decision and what it
+# rests on. *Unrelated models* share no pretrained network; several trainings of one count as one model. {doc}`../how-to-read` explains
+# the decisions, {doc}`../foundations/metrics` the metrics; the {doc}`scoreboard` lists all claims.
 #
 # Differences are computed before rounding, so that their last digit may not be that of the rounded numbers beside them. Methods have
 # short names: x∇x is input × gradient, α is attention and α∇α attention × gradient ({doc}`../foundations/attribution`). (L2) and (μ) say
 # whether the dimensions of a word's embedding are summed up by their length or by their mean; *loss* and *TP* (top prediction) say which
-# output is explained. *Groups* are groups of pixels, erased one at a time. A negative fall is a rise. Released numbers count as reproduced
-# where they agree to the last digit or differ for a cause that the page on them names.
+# output is explained. *Groups* are groups of pixels, erased one at a time. A metric is *diagnostic* if it prefers a real explanation to a random
+# one. *Plain* metrics erase whole words; {cite:t}`zhao_aletras_2023` call them *hard*. A negative fall is a rise. Released numbers count as
+# reproduced where they agree to the last digit or differ for a cause that the page on them names.
 
 # %%
 soft = {}
@@ -80,6 +82,7 @@ extra = [
     quoted_values("counts", summary.in_numbers(board)),
     quoted_values("soft_printed", {}, averages),
     quoted_values("limit_ratios", lessons.limit_ratios(quoted)),
+    quoted_values("released_shares", lessons.released_shares(quoted)),
     quoted_values("crosslingual_floors", {}, {"x∇x (L2)": first["input_x_gradient", "l2", "loss"]}),
     *lessons.diagnosticities_to_quote(soft),
 ]
