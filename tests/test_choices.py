@@ -8,7 +8,7 @@ from faithbook.judge import choices, published, scoreboard
 from faithbook.judge.decide import UNREPORTED
 from faithbook.judge.multiverse import Curve
 from faithbook.judge.sentences import Results
-from faithbook.judge.summary import NOTHING_QUOTED, every
+from faithbook.judge.summary import NOTHING_QUOTED, all_verdicts
 from faithbook.paths import reference_dir
 
 OTHER = {"claim": "saco_c02/variants", "part": "turned: none", "published": float("nan"), "ours": 0.1009}
@@ -36,7 +36,7 @@ def test_what_another_reading_gives_is_said_where_it_was_measured() -> None:
     for name in ("saco_c02", "saco_figure2"):  # the figure repeats the claim
         assert choices.in_full(results, name) == f"{flipped} (without the flips: 0.101 [0.065, 0.138])"
     assert "(" not in choices.in_full(results, "xl_c01") and choices.otherwise(results, "xl_c01") == ""
-    cells = every(board(), QUOTED)
+    cells = all_verdicts(board(), QUOTED)
     of_claim = cells["more"][cells["claim"].str.contains("`saco_c02`")].item()
     assert f"a choice that the paper does not report: {flipped} (without the flips: 0.101" in of_claim
 
