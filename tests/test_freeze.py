@@ -100,7 +100,9 @@ def test_the_reserve_has_no_digest_before_the_freeze_and_none_after_a_change(mon
 
 def test_nothing_has_changed_since_the_freeze_without_a_row_in_the_history() -> None:
     """Before the freeze there is nothing to hold."""
-    assert freeze.changed() == [], "changed after the freeze: add a row to data/rule_history.csv, with its digest"
+    assert freeze.changed() == [], (
+        "changed after the freeze: record it, `python -m faithbook.judge.freeze --record WHY --of ID`"
+    )
 
 
 @pytest.fixture
