@@ -51,17 +51,17 @@ page.in_short(lambda: map_tables.in_short(table, lowest, chosen, **sizes))
 # RISE (deletion) and MAS. A condition is one choice of each of these:
 #
 # - **When the model errs** (the columns of the map): *never*; on copies with *up to 20 %*, *20 to 50 %*, *over 50 %* or *over 33 %* of the
-#   features erased; when *one other feature gone* is true, that is, one certain feature outside the truth is erased; on a fixed random
-#   *10 %* or *33 %* of all erased copies.
+#   features erased; where one certain feature outside the truth is erased (*one other feature gone*); on a fixed random *10 %* or *33 %* of
+#   all erased copies.
 # - **What it then answers**: the class (an error *toward* it), another class (*away* from it), or a third class.
-# - **The truth**: one feature (*single*), or two to six that add up (*additive*), that are all needed (*and*), or of which any one is enough
-#   (*or*); or two groups either of which is enough (*redundant*).
+# - **The truth**: one feature (*single*), or two, four or six that add up (*additive*), that are all needed (*and*), of which any one is
+#   enough (*or*), or that make two groups either of which is enough (*redundant*).
 # - **Erasing** a feature: *clean* leaves nothing of it; *leaky* leaves four tenths of its evidence; when it *drifts away* or *drifts toward*,
 #   what takes its place is evidence against or for the class.
 # - **The length**: 6, 12, 20 or 40 features.
 #
-# A *block* has all conditions of one truth at one length under one way of erasing. Of the model seeds one half chooses a metric, and the
-# other half reports how it does.
+# A *block* is one truth at one length under one way of erasing; its conditions share inputs and explanations. Of the model seeds one half
+# chooses a metric, and the other half reports how it does.
 #
 # ## The map
 
