@@ -224,7 +224,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
     ours lies from it in standard errors.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
-    heights = [len(part) + 1 for _, part in panels]
+    names = {name: [textwrap.fill(compared, _LONGEST_NAME) for compared in part["part"]] for name, part in panels}
+    heights = [(len(part) + 1) * _room(names[name]) for name, part in panels]
     fig, axes = plt.subplots(
         len(panels), 1, figsize=(8.5, 0.34 * sum(heights) + 0.9), squeeze=False, height_ratios=heights
     )
@@ -240,7 +241,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
             hover.say_rows(ax, part["published"], places, "published")
         for place, away in zip(places, part["away"], strict=True):
             ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
-        ax.set_yticks(places, [textwrap.fill(name, _LONGEST_NAME) for name in part["part"]])
+        ax.set_yticks(places, names[name])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ends = np.append(part[_SPANNED].to_numpy(float), marks)
         low, high = np.nanmin(ends), np.nanmax(ends)
@@ -251,6 +252,11 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         ax.set_title(titles.get(name, name), loc="left", fontsize="small")
     figures.legend(fig)
     return fig
+
+
+def _room(names: Sequence[str]) -> float:
+    """The height of a line of a panel, as a multiple of that of a name on one line."""
+    return 1 + 0.4 * max(name.count("\n") for name in names)
 
 
 def claims_in_words(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
