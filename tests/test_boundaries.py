@@ -79,6 +79,60 @@ def test_what_a_notebook_reaches_is_seen() -> None:
     assert "torch" not in reached("import faithbook.paths")
 
 
+def given_names(path: Path) -> set[str]:
+    """The names that a module gives something to, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return found
+
+
+@functools.cache
+def names_of_book() -> dict[str, set[str]]:
+    """By module of the book its names."""
+    files = sorted((ROOT / "faithbook").rglob("*.py"))
+    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in files}
+    return {module: given_names(file) for module, file in modules.items()}
+
+
+def missing_in_book(source: str) -> set[str]:
+    """What a file takes from modules of the book and is not there."""
+    known, missing = names_of_book(), set()
+    modules: dict[str, str] = {}
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                if whole in known:
+                    modules[alias.asname or alias.name] = whole
+                elif alias.name not in known.get(node.module, {alias.name}):
+                    missing.add(whole)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            whole = f"{modules[node.value.id]}.{node.attr}"
+            if node.attr not in known[modules[node.value.id]] and whole not in known:
+                missing.add(whole)
+    return missing
+
+
+@pytest.mark.parametrize("folder", ["compute", "report", "own", "course", "train"])
+def test_what_notebooks_take_from_the_book_is_there(folder: str) -> None:
+    """No type checker reads notebooks, and to run them takes long: a function that was renamed is found here."""
+    paths = sorted((ROOT / "notebooks" / folder).glob("*.py"))
+    assert paths and not {path.stem: found for path in paths if (found := missing_in_book(path.read_text()))}
+
+
+def test_what_is_not_in_the_book_is_seen() -> None:
+    source = "from faithbook.show import tables\nfrom faithbook.text import nothing\ntables.table, tables.nowhere"
+    assert missing_in_book(source) == {"faithbook.text.nothing", "faithbook.show.tables.nowhere"}
+
+
 # --- the face --------------------------------------------------------------------------------------------------------
 
 
