@@ -314,8 +314,8 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
     for folders in groups:
         frames = frames or _frames(folders, name)
     if not frames:
-        files = [file for group in groups for folder in group for file in folder.glob("*.*")]
-        known = sorted({file.stem for file in files if file.suffix in (".parquet", ".csv")})
+        folders = [folder for group in groups for folder in group]
+        known = sorted({name for folder in folders for name in _tables_in(folder)})
         advice = f"Make them: make book PROFILE={profile}"
         if planned:
             advice = "Name its notebook under `reads` in the study's study.py"
@@ -323,6 +323,11 @@ def load(name: str, profile: str = "laptop") -> pd.DataFrame:
             f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. {advice}"
         )
     return pd.concat(frames, ignore_index=True)
+
+
+def _tables_in(folder: Path) -> list[str]:
+    """The names of the tables that a run has saved."""
+    return [file.stem for file in folder.iterdir() if file.suffix in (".parquet", ".csv")]
 
 
 def _frames(folders: Iterable[Path], name: str) -> list[pd.DataFrame]:
@@ -387,6 +392,8 @@ def _with_added(units: pd.DataFrame, notebook: str, parameters: Iterable[str]) -
     DataError where the study does not say it: a default of today may be another than what was done then.
     """
     missing = [name for name in parameters if name not in units.columns]
+    if not missing:
+        return units
     added = added_to(notebook)
     unsaid = [name for name in missing if name not in added]
     if unsaid:
@@ -394,7 +401,7 @@ def _with_added(units: pd.DataFrame, notebook: str, parameters: Iterable[str]) -
             f"some runs of {notebook} are from before it had the parameter {unsaid[0]}: say in the study's study.py "
             f"what they did, added={{{unsaid[0]!r}: ...}}, or make them again"
         )
-    return units.assign(**{name: added[name] for name in missing}) if missing else units
+    return units.assign(**{name: added[name] for name in missing})
 
 
 def has_units(notebook: str, part: str = "") -> bool:
@@ -503,14 +510,16 @@ def _provenance(run: Run, n: int | str | None, note: str, name: str, numbers: st
     ran = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
     computed = [row for row in ran if row["kind"] == "compute"]
     devices = ", ".join(sorted({row["device"] for row in computed} or {facts["device"]}))
-    took, number = sum(row["seconds"] for row in computed), len(computed)
-    reads = f", {took:.0f} s for {number} computation{'s' * (number != 1)} it reads" if computed else ""
     machine = f"{devices}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}"
+    took = f"{facts['seconds']:.0f} s"
+    if computed:
+        seconds, number = sum(row["seconds"] for row in computed), len(computed)
+        took += f", {seconds:.0f} s for {number} computation{'s' * (number != 1)} it reads"
     files = [f"{job.notebook}.ipynb <{job.notebook}.ipynb>"]
     files += [f"{file} <{run.link(file)}>" for file in sorted(run.files) if file.endswith(".csv")]
     rows = {
         "Numbers": numbers,
-        "This page": f"profile {job.profile}; {machine}; {facts['seconds']:.0f} s{reads}",
+        "This page": f"profile {job.profile}; {machine}; {took}",
         "Notebook": f"`notebooks/{job.kind}/{job.notebook}.py` (run `{job.run_id}`)",
         "Parameters": ", ".join(f"{key} = {value}" for key, value in job.parameters.items()),
         "Inputs": "" if n is None else f"{n}",
@@ -521,10 +530,13 @@ def _provenance(run: Run, n: int | str | None, note: str, name: str, numbers: st
     }
     lines = [f"- **{key}:** {value}" for key, value in rows.items() if value]
     again = ["Run this page again, alone:", "", "```bash", papermill_line(job), "```"]
-    names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
-    below = ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."] if names else []
-    head = [":::{admonition} Provenance", ":class: dropdown note", *([f":name: {name}"] if name else []), ""]
-    return "\n".join([*head, *lines, "", *again, *below, *_change_something(job, computed), ":::", ""])
+    if computed:
+        names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
+        again += ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."]
+    head = [":::{admonition} Provenance", ":class: dropdown note"]
+    if name:  # what links of the page lead to
+        head.append(f":name: {name}")
+    return "\n".join([*head, "", *lines, "", *again, *_change_something(job, computed), ":::", ""])
 
 
 def _change_something(job: Job, computed: Iterable[Mapping[str, Any]]) -> list[str]:
