@@ -362,8 +362,10 @@ def _edited_since(plan_file: Path) -> bool:
     written = plan_file.stat().st_mtime_ns
     # By a module of each package: to import `faithlib` itself would be to reach all of it.
     folders = (Path(errors.__file__).parent, Path(__file__).parents[1], root() / "notebooks")
-    code = (path for folder in folders for pattern in ("*.py", "*.yaml") for path in folder.rglob(pattern))
-    return any(path.stat().st_mtime_ns > written for path in (root() / "requirements.lock", *code))
+    files = [root() / "requirements.lock"]
+    for folder in folders:
+        files += [*folder.rglob("*.py"), *folder.rglob("*.yaml")]
+    return any(path.stat().st_mtime_ns > written for path in files)
 
 
 def _snakemake(folder: Path, planned: Path) -> list[str]:

@@ -254,9 +254,13 @@ def _turning(results: Results, name: str) -> str:
 
 def _rests_on(line: Mapping[Any, Any]) -> str:
     """Evidence, n and number of unrelated models of a line of the scoreboard."""
-    size = "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
     evidence = materials.evidence_in_words(str(line["id"]), str(line["evidence"]))
-    return ", ".join(filter(None, [evidence, size, _unrelated([line])]))
+    return ", ".join(filter(None, [evidence, _size(line), _unrelated([line])]))
+
+
+def _size(line: Mapping[Any, Any]) -> str:
+    """The n of a line of the scoreboard; "" where nothing is counted."""
+    return "" if pd.isna(line["n"]) else f"n = {int(line['n']):,} in the smallest set"
 
 
 def _headlines(number: int) -> str:
@@ -285,22 +289,21 @@ def _claim(results: Results, name: str) -> str:
     verdict: dict[Any, Any] = results.board.loc[name].to_dict()
     page = str(verdict["page"])
     source = published.sources()[name]
-    kind = "Published by"
-    if verdict["kind"] == "claim":
-        kind = "Claim of"
+    if source == published.OUR_OWN:
+        whose = "Our question"
+    elif verdict["kind"] == "claim":
+        whose = f"Claim of {summary.cited(source)}"
     elif verdict["evidence"] == evidence_levels.AUTHORS:
-        kind = "From the released files of"
-    whose = "Our question" if source == published.OUR_OWN else f"{kind} {summary.cited(source)}"
-    measured = decision in MEASURED
-    size = f"n = {int(verdict['n']):,} in the smallest set" if measured and not pd.isna(verdict["n"]) else ""
-    pieces = [
-        str(verdict["evidence"]) if measured else "",
-        size,
-        _unrelated([verdict]) if measured else "",
-        ": ".join(filter(None, [in_sentences.reason(verdict), choices.unreported(results, name)])),
-        f"`{name}`",
-        f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
-    ]
+        whose = f"From the released files of {summary.cited(source)}"
+    else:
+        whose = f"Published by {summary.cited(source)}"
+    pieces = []
+    if decision in MEASURED:
+        pieces = [str(verdict["evidence"]), _size(verdict), _unrelated([verdict])]
+    pieces.append(": ".join(filter(None, [in_sentences.reason(verdict), choices.unreported(results, name)])))
+    pieces.append(f"`{name}`")
+    if page:
+        pieces.append(f"{{doc}}`{page.removeprefix('executed/')}`")
     words = published.column("claim")[name].rstrip(".")
     decided = badge(evidence_levels.display_label(decision, str(verdict["evidence"])))
     return f"{whose}: *{words}*. {decided} {'; '.join(filter(None, pieces))}"
@@ -309,17 +312,12 @@ def _claim(results: Results, name: str) -> str:
 def lessons_table(results: Results) -> pd.DataFrame:
     """Every sentence with its verdict as data: lesson, question, id, source, decision, evidence, n, sentence."""
     source = published.sources()
-    rows = [
-        {
-            "lesson": lesson.number,
-            "asks": lesson.asks,
-            "source": source[support.id],
-            **{name: results.board.loc[support.id, name] for name in ("id", "decision", "evidence", "n")},
-            "sentence": sentence(support, results),
-        }
-        for lesson in lessons()
-        for support in lesson.rests_on
-    ]
+    rows = []
+    for lesson in lessons():
+        for support in lesson.rests_on:
+            row = {"lesson": lesson.number, "asks": lesson.asks, "source": source[support.id]}
+            row |= results.board.loc[support.id, ["id", "decision", "evidence", "n"]].to_dict()
+            rows.append(row | {"sentence": sentence(support, results)})
     return pd.DataFrame(rows)
 
 

@@ -421,27 +421,9 @@ class Page:
         elif answers is not None:
             chosen = [_alone(answer) in answers for answer in frame["answer"]]
             frame = all_parts[chosen].reset_index(drop=True)
-        wide = pd.DataFrame(
-            {
-                "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
-                "comparison": [wording.comparison(str(part)) for part in frame["part"]],
-                "ours": [tables.of_size(float(x)) for x in frame["ours"]],
-                "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
-                "published": [tables.of_size(float(x)) for x in frame["published"]],
-                APART: [tables.apart(x).removesuffix(" SE") for x in frame["away"]],
-                "n": ["–" if pd.isna(n) else f"{n:,}" for n in frame["n"]],
-                "on its own": [_alone(answer) for answer in frame["answer"]],
-            }
-        )
+        wide = _parts_for_readers(frame)
         if not self.judges:
             wide = wide.drop(columns="on its own")
-        if BESIDE_BOOK[0] in frame.columns:
-            book = zip(frame["book"], frame["from_book"], strict=True)
-            wide["book"] = [f"{tables.rounded(value, 3)} ({tables.apart(away) or '–'})" for value, away in book]
-        if not wide[APART].any():  # questions of our own have no published value
-            wide = wide.drop(columns=APART)
-        if frame["published"].isna().all():
-            wide = wide.drop(columns="published")
         if wide.empty and answers and self.judges:
             wide = pd.DataFrame({"comparison": [f"none says {' or '.join(answers)} on its own"]})
         if "on its own" in wide and "*on its own*" not in caption.lower():
@@ -549,6 +531,34 @@ class Page:
         shown = self.provenance(note=note)
         self.run.finish()
         return shown
+
+
+def _parts_for_readers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Parts of claims as a page shows them, one row each, without the columns that none of them has a value for."""
+    wide = pd.DataFrame(
+        {
+            "claim": [str(claim).rpartition("_")[2] for claim in frame["claim"]],
+            "comparison": [wording.comparison(str(part)) for part in frame["part"]],
+            "ours": [tables.of_size(float(value)) for value in frame["ours"]],
+            "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
+            "published": [tables.of_size(float(value)) for value in frame["published"]],
+            APART: [tables.apart(distance).removesuffix(" SE") for distance in frame["away"]],
+            "n": [_counted(n) for n in frame["n"]],
+            "on its own": [_alone(answer) for answer in frame["answer"]],
+        }
+    )
+    if BESIDE_BOOK[0] in frame.columns:
+        book = zip(frame["book"], frame["from_book"], strict=True)
+        wide["book"] = [f"{tables.rounded(value, 3)} ({tables.apart(distance) or '–'})" for value, distance in book]
+    if not wide[APART].any():  # questions of our own have no published value
+        wide = wide.drop(columns=APART)
+    if frame["published"].isna().all():
+        wide = wide.drop(columns="published")
+    return wide
+
+
+def _counted(n: Any) -> str:
+    return "–" if pd.isna(n) else f"{n:,}"
 
 
 def _alone(answer: object) -> str:

@@ -280,14 +280,15 @@ def undecided_findings(board: pd.DataFrame) -> pd.DataFrame:
     rows = distinct(board)
     rows = rows[rows["decision"] == UNDECIDED]
     causes = our_table("undecided").set_index("id").reindex(rows["id"]).fillna("")
+    needed = []
+    for number, cause in zip(pd.to_numeric(rows["needed"]).fillna(0), causes["cause"], strict=True):
+        # What the rule leaves open no number of inputs would decide.
+        needed.append(f"{int(number):,}" if number and cause != RULE else "–")
     return pd.DataFrame(
         {
             "finding": rows["id"].to_numpy(),
             "n": rows["n"].to_numpy(),
-            "needed": [
-                f"{int(needed):,}" if needed and cause != RULE else "–"
-                for needed, cause in zip(pd.to_numeric(rows["needed"]).fillna(0), causes["cause"], strict=True)
-            ],
+            "needed": needed,
             "what would decide it": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }

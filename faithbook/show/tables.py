@@ -149,14 +149,15 @@ def markdown_table(
 
 def pipe_table(frame: pd.DataFrame) -> str:
     """A table of MyST text without a number, its cells as they are; what is missing is left empty."""
-    head = "| " + " | ".join(map(str, frame.columns)) + " |"
-    rule = "| " + " | ".join("---" for _ in frame.columns) + " |"
-    rows = [["" if pd.isna(x) else _in_cell(x) for x in row] for row in frame.itertuples(index=False)]
-    return "\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)])
+    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns)]
+    for row in frame.itertuples(index=False):
+        lines.append([_in_cell(value) for value in row])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _in_cell(x: object) -> str:
-    return str(x).replace("|", "\\|").replace("\n", " ")
+def _in_cell(value: Any) -> str:
+    # A bar would end the cell, and a line the row.
+    return "" if pd.isna(value) else str(value).replace("|", "\\|").replace("\n", " ")
 
 
 def folded(text: str, rows: int, caption: str) -> str:

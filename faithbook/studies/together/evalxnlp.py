@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -329,8 +329,10 @@ def steps_of(shares: Sequence[float], words: Sequence[str], p_after: Array) -> p
 
 def curve_points(curves: Conditions, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
     """Mean accuracy at every share, with intervals: cells over curve, method, share as a frame of points."""
-    keys = [(curve, method, share) for curve, those in shares.items() for method in methods for share in those]
-    means = {key: curves.mean(**dict(zip(("curve", "method", "share"), key, strict=True))) for key in keys}
+    means = {}
+    for curve, of_curve in shares.items():
+        for method, share in product(methods, of_curve):
+            means[curve, method, share] = curves.mean(curve=curve, method=method, share=share)
     return listed(means, ["metric", "method", "share"])
 
 

@@ -8,6 +8,7 @@ sentences of the page. Means of single inputs come as dicts by their labels, in 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -272,13 +273,11 @@ def truth_map(preferred: pd.DataFrame) -> Drawn:
 def before_and_after(follows: Mapping[tuple[str, ...], Comparison], lost: Collection[tuple[str, ...]]) -> Drawn:
     """The rank correlation of each metric with the truth on the model trained as usual and on the misled one; `lost`:
     the modalities and metrics that have both."""
-    cells = {
-        (modality, model, label(metric)): follows[modality, model, metric]
-        for modality in dict.fromkeys(cell[0] for cell in lost)
-        for model in (USUAL, MISLED)
-        for metric in FAITHFULNESS
-        if (modality, metric) in lost
-    }
+    modalities = dict.fromkeys(modality for modality, _ in lost)
+    cells = {}
+    for modality, model, metric in product(modalities, (USUAL, MISLED), FAITHFULNESS):
+        if (modality, metric) in lost:
+            cells[modality, model, label(metric)] = follows[modality, model, metric]
     layout = Layout(panel="panel", series="series", names=KINDS, mark=0.0)
     return dot_plot(listed(cells, ["panel", "series", "row"]), "rank correlation with the truth", layout=layout)
 
