@@ -200,19 +200,19 @@ def test_excerpts_hold_marked_and_unmarked_words_of_the_text(tokenizer) -> None:
     data = load_dataset("pair", "test")
     found = marked_excerpts(data, 20, size=12)
     assert len(found) == 20 and found == marked_excerpts(data, 40, size=12)[:20]
-    for one in found:
-        text, start = data.texts[one.row], data.texts[one.row].index(one.text)
-        assert 0 < sum(one.marked) < len(one.marked) == len(one.words) == 12
-        for (a, b), mark in zip(one.words, one.marked, strict=True):
-            spans = data.rationales[one.row]
+    for example in found:
+        text, start = data.texts[example.row], data.texts[example.row].index(example.text)
+        assert 0 < sum(example.marked) < len(example.marked) == len(example.words) == 12
+        for (a, b), mark in zip(example.words, example.marked, strict=True):
+            spans = data.rationales[example.row]
             assert mark == any(x <= start + a and start + b <= y for x, y in spans)
-            assert text[start + a : start + b] == one.text[a:b] != ""
+            assert text[start + a : start + b] == example.text[a:b] != ""
     inputs = TextInputs.from_texts(
-        [planted.text for planted in found], tokenizer, words=[planted.words for planted in found]
+        [example.text for example in found], tokenizer, words=[example.words for example in found]
     )
-    gold = gold_of(inputs, [planted.marked for planted in found])
+    gold = gold_of(inputs, [example.marked for example in found])
     assert gold.shape == inputs.feature_mask.shape and not (gold & ~inputs.feature_mask).any()
-    assert all(0 < int(row.sum()) <= sum(planted.marked) for row, planted in zip(gold, found, strict=True))
+    assert all(0 < int(row.sum()) <= sum(example.marked) for row, example in zip(gold, found, strict=True))
     bare = Dataset("d", "test", ("a b c d", "e f g h"), (0, 0), ("x", "y"), ("n",), 9, rationales=((), ((0, 1),)))
     found = marked_excerpts(bare, 5, size=3)
     assert [excerpt.row for excerpt in found] == [1]  # a text without marks has none
