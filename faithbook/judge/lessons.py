@@ -95,6 +95,7 @@ def decided(when: str, results: Results) -> str:
     """The claims that a paragraph was written for, each with its decision, what decides it with its interval, evidence,
     n and number of unrelated models; "" where it names none, or they are decided otherwise."""
     written_for = decisions_written_for(when)
+    # A paragraph that was written for other decisions is left out (`Results.shown`): nothing stands behind it.
     if any(results.decision(name) not in decisions for name, decisions in written_for.items()):
         return ""
     said = []

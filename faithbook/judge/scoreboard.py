@@ -103,6 +103,7 @@ def starred(board: pd.DataFrame) -> pd.Series:
     """Which findings survive Holm's correction, [rows of the board]: over the reproduced claims of a paper whose rule
     has a p-value, without repeats, tables and figures, at .025 one-sided."""
     counted = (board["kind"] == "claim") & (board["decision"] == REPRODUCED) & board["p"].notna()
+    # A fact that several ids state would count as several tests.
     counted &= ~board["same_as"].isin(set(board["id"]))
     stars = pd.Series(False, index=board.index)
     for _, rows in board[counted].groupby("paper", sort=False):
@@ -120,6 +121,7 @@ def confirmed() -> pd.DataFrame:
     """The verdicts on unseen inputs, [headline claims, then further findings], by id, with the columns of the board as
     text; none before there are values."""
     rows = our_table(CONFIRMED).set_index("id", drop=False)
+    # The table names headline claims without values too, so that none is left out without a word.
     return rows[rows["lacks"] == ""]
 
 
@@ -195,7 +197,7 @@ was measured on unseen inputs: undecided.'
     row = _as_text(rows.loc[name])
     decided = _decided_unseen(row, "" if is_planned(name) else "sized for the headline claims")
     said = [f"On unseen inputs, after the rules were frozen: {decided}."]
-    if row["parts"] not in ("", "1"):
+    if row["parts"] not in ("", "1"):  # of one comparison the decision says whether it holds
         verb = "holds" if row["passed"] == "1" else "hold"
         said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
     of_statements = _statements_unseen(name, row)
@@ -253,7 +255,10 @@ def _statements_unseen(name: str, row: Mapping[str, str]) -> str:
     """What is decided of each statement of a sentence that makes several and is undecided or mixed, in sentences: the
     comparison that is stored of it may be one of a statement that is decided otherwise. "" for any other."""
     reason = row.get("reason", "")
-    if row["decision"] not in (UNDECIDED, MIXED) or not reason or (rule := analysis_plan.rule(name)).rule != "whole":
+    if row["decision"] not in (UNDECIDED, MIXED) or not reason:
+        return ""
+    rule = analysis_plan.rule(name)
+    if rule.rule != "whole":
         return ""
     return wording.statements_in_sentences(rule, reason, row["evidence"])
 

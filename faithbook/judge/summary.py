@@ -181,6 +181,7 @@ def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     decided = of_papers["decision"].value_counts()
     counted = {"all": len(rows), "own": len(of_papers), "turned by rules": turned_by_rules()}
     counted |= {f"own {decision}": int(decided.get(decision, 0)) for decision in DECIDED}
+    # What only a review page says is no claim of a paper, whatever it is measured on.
     own_material = int(rows["level"].isin(OWN_MATERIAL).sum())
     counted["of a review page"] = own_material - len(of_papers)
     again = confirmed()["decision"]

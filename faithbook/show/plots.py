@@ -114,11 +114,13 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     for ax, (panel, rows) in zip(axes, panels.items(), strict=True):
         look.draw_mark(ax, panel, upright=True)
         of_series = _split(rows, look.series)
+        # Points of one line would hide each other; where every line has one point they stay on it.
         alone = len(of_series) == 1 or not rows.duplicated([row]).any()
         for i, (name, part) in enumerate(of_series.items()):
             colour, marker = styles[name]
             apart = 0.0 if alone else 0.7 * ((len(of_series) - 1) / 2 - i) / len(of_series)
             at = part[row].map(place).to_numpy(dtype=float) + apart
+            # What has no interval, such as a printed value, looks as if it were not measured here.
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
             label: dict[str, Any] = {"label": look.word(name), **hollow}
             figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, **label)
@@ -165,7 +167,7 @@ def line_plot(
         if log:
             ax.set_xscale("log")
             ticks = sorted(set(frame[x].dropna()))
-            ticks = ticks[:: -(-len(ticks) // 7)]
+            ticks = ticks[:: -(-len(ticks) // 7)]  # at most seven, or their numbers would overlap
             ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks], fontsize="small")
             ax.minorticks_off()
         ax.set_title(look.word(panel), fontsize="small")

@@ -188,7 +188,7 @@ class Clusters:
         """The tree of a square frame of mean correlations; its diagonal is not read."""
         names = [str(name) for name in agreement.index]
         distance = 1 - agreement.reindex(columns=names).fillna(0).to_numpy(copy=True)
-        np.fill_diagonal(distance, 0)
+        np.fill_diagonal(distance, 0)  # a metric without a defined rho, with itself too, is no distance from itself
         return cls(names, average(squareform((distance + distance.T) / 2, checks=False)))
 
     @property
