@@ -99,8 +99,9 @@ def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
 def test_merging_changes_nothing_and_all_of_float32_is_used_on_a_gpu_too(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
     folder = checkpoints_dir() / "text" / "movie-seed0"
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     base = transformers.AutoModelForSequenceClassification.from_pretrained(
-        encoders.encoder_folder("minilm"), num_labels=2
+        encoders.encoder_folder(card["encoder"]), num_labels=len(card["label_names"])
     )
     unmerged = peft.PeftModel.from_pretrained(base, str(folder)).float().eval()
     ids = torch.randint(1000, 20000, (4, 12), generator=torch.Generator().manual_seed(0))
