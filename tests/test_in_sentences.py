@@ -60,6 +60,7 @@ NUMBERS = "0.200 [−0.100, 0.300]"
             f"3 of 4 comparisons hold; the one that decides is a minus b: {NUMBERS} (published 0.250; n = 1,200).",
         ),
         (told(besides={"k": 1}, passed=1), "1 of 4 comparisons holds, and the rule asks for 1; the one that decides"),
+        (told("each"), "3 of 4 comparisons hold; the lowest is a minus b: "),
         (told(besides={"threshold": 0.5}, passed=4), "All 4 comparisons hold; the one that decides is a minus b: "),
         (told(besides={"threshold": 0.5}), f"{NUMBERS} (required: above 0.50; published 0.250; n = 1,200)."),
         (

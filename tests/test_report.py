@@ -16,7 +16,7 @@ from store import Store, units_of
 
 from faithbook.artifacts import registry
 from faithbook.engine.studies import notebooks
-from faithbook.judge import analysis_plan, decide, materials, published, scoreboard
+from faithbook.judge import analysis_plan, decide, deciding, materials, published, report, scoreboard
 from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Trend
 from faithbook.judge.multiverse import multiverse
 from faithbook.judge.report import Page, start_page
@@ -469,3 +469,43 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -
         refused(
             InputError, f"{number} specifications of {ABOVE}: expected 1 to 64", multiverse, ABOVE, ["x"], many, have=()
         )
+
+
+def test_of_fewer_comparisons_than_the_plan_counts_the_last_that_has_to_hold_decides() -> None:
+    """Ten of fourteen have to hold, as in the paper's numbers: the verdict named the smallest of all."""
+    ours = {f"part {number}": 0.5 - 0.1 * number for number in range(14)}
+    printed = {name: 1.0 if number % 7 < 5 else -1.0 for number, name in enumerate(ours)}
+    parts = pairs(ours, printed)
+    judged = decide.judge("soft_c02", parts, have=())
+    assert (deciding.required(judged), deciding.have_to_hold("soft_c02", parts)) == (10, 10)
+    line = deciding.columns_of(judged)
+    assert (line["part"], line["effect"]) == ("part 9", pytest.approx(-0.4))
+    assert line["low"] < line["effect"] < line["high"] and line["passed"] == 5
+    own = ("no win",)
+    curve = multiverse("soft_c02", ["ties"], {own: parts, ("wins",): pairs(dict.fromkeys(ours, 0.1), {})}, have=())
+    assert curve.frame["part"][0] == "part 9"
+    assert curve.frame["estimate"].tolist() == pytest.approx([-0.4, 0.1])
+    assert curve.called({"ties": "ties count as"}).over == ("ties count as",)
+    # Where as many are there as the rule counts nothing changes.
+    whole = decide.judge(ALL, pairs({"a": 0.4, "b": -0.2}, {}), have=analysis_plan.rule(ALL).needs)
+    assert deciding.columns_of(whole) == whole.columns and whole.columns["part"] == "b"
+
+
+def test_a_finding_that_another_page_has_too_has_that_ones_interval(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its third digit was another one, as each page draws its resamples."""
+    store.begin("soft_examples")
+    page = start_page("soft_examples", store.profile, paper="zhao_aletras_2023")
+    gains = pairs({"Soft-NC minus NC": -0.2, "Soft-NS minus NS": -0.3}, {})
+    line = {"id": "soft_c01", "part": "Soft-NS minus NS", "n": "40", "effect": "-0.3", "low": "-0.9", "high": "0.9"}
+    effect = float(gains["Soft-NS minus NS"].ours.point)
+    monkeypatch.setattr(report, "committed_board", lambda: pd.DataFrame([line | {"effect": str(effect)}]))
+    page.test({"soft_table4_examples": gains})
+    entry = page.entries["soft_table4_examples"]
+    assert (entry["effect"], entry["low"], entry["high"]) == (pytest.approx(effect), -0.9, 0.9)
+    # Another number is another finding's.
+    monkeypatch.setattr(report, "committed_board", lambda: pd.DataFrame([line | {"effect": str(effect + 0.1)}]))
+    other = Page(page.run, paper="zhao_aletras_2023")
+    other.test({"soft_table4_examples": gains})
+    assert -0.4 < other.entries["soft_table4_examples"]["low"] < effect

@@ -22,6 +22,7 @@ from faithbook.studies.soft.zhao_aletras_deviations import (
     scored,
     scores_of_choices,
     single_draws,
+    squared_beside_attention,
     texts_of,
     wins_of_choices,
     with_equal_amounts,
@@ -140,6 +141,10 @@ def test_scaled_attention_stands_beside_both_printed_rows() -> None:
     found = row[["attention", "scaled by gradient", "squared, as coded"]]
     assert found.tolist() == pytest.approx([0.25, 0.75, 0.5])
     assert row["n"] == N
+    table = pd.DataFrame([row, row]).assign(metric=["nc", "soft_nc"])
+    assert "they differ by at most 0.250)" in squared_beside_attention(table)
+    assert "they are equal)" in squared_beside_attention(table.assign(attention=table["squared, as coded"]))
+    assert squared_beside_attention(table[:0]) == ""
 
 
 def units_of(rows: list[tuple[str, str, float, str]], **columns: object) -> pd.DataFrame:

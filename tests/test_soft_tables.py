@@ -71,7 +71,7 @@ def test_scaled_attention_squared_as_the_released_code_has_it(compared: Compared
     assert moved["scaled_attention", "soft_ns"] < -0.3
     words = tables.squared_in_words(compared, tried, squared)
     assert (
-        words.startswith("Squared attention is nearer to the printed row under 1 of 4 metrics")
+        words.startswith("Squared attention is nearer to the published values of α∇α under 1 of 4 metrics")
         and "Soft-NS minus NS" in words
     )
 

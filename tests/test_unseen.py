@@ -213,6 +213,17 @@ def test_tables_on_unseen_inputs_have_sentences_and_no_words_of_the_board() -> N
     assert not [cell for cell in cells.values() for name in of_statements if f"{name.partition('/')[2]}: " in cell]
 
 
+def test_below_the_table_of_an_overview_stands_what_occurs_in_it() -> None:
+    """The legend of study 1 explained *Both samples*, which its table has nowhere."""
+    board = scoreboard.filled(pd.read_csv(root() / "data/reference/full/scoreboard.csv"))
+    board = published.claims()[["id", "paper", "kind"]].merge(board, on="id")
+    results = Results(board, pd.DataFrame({"claim": []}))
+    texts = [lessons.on_unseen(overview, results) for overview in ("paper1", "paper2", "paper3")]
+    explained = ["*Both samples*: " in text for text in texts]
+    assert explained == ["both samples:" in text.lower() for text in texts] and not explained[0] and any(explained)
+    assert "each statement" not in texts[0] and "about zero" not in texts[0]
+
+
 def test_the_model_named_for_unseen_inputs_is_the_one_of_the_committed_runs() -> None:
     runs = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))["runs"]
     models = {

@@ -19,6 +19,7 @@ import pandas as pd
 from faithbook.judge import analysis_plan, published, wording
 from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
+from faithbook.judge.deciding import columns_of, required
 from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
 from faithbook.judge.wording import STATEMENTS, capital
 from faithbook.show.labels import label
@@ -95,29 +96,23 @@ class Told:
         parts = {}
         for name, statement in (statements or {}).items():
             facts = {"id": statement.id, "decision": statement.decision, "evidence": statement.evidence}
-            parts[name] = cls.of(statement, facts | statement.columns)
+            parts[name] = cls.of(statement, facts | columns_of(statement))
         lacking = [name for name in judged.rule.needs if name not in have] if judged.decision == NOT_TESTED else []
         equivalent = judged.verdict is Verdict.EQUIVALENT
-        required, sizes = _required(judged), sizes_beside(judged)
-        return cls(line, judged.rule, required, lacking, equivalent, sizes, turned_by or {}, otherwise or {}, parts)
+        required_parts, sizes = required(judged), sizes_beside(judged)
+        return cls(
+            line, judged.rule, required_parts, lacking, equivalent, sizes, turned_by or {}, otherwise or {}, parts
+        )
 
 
 def sizes_beside(judged: Judged) -> list[int]:
     """Of how many inputs the number is that a sentence names: that of the comparison that decides; of a mean of several
     orders each of them."""
-    part = judged.columns.get("part")
+    part = columns_of(judged).get("part")
     of_part = judged.rows["part"] == part
     if judged.rule.rule == "order" and len(judged.rows) > 1:
         of_part = ~of_part
     return [int(n) for n in judged.rows.loc[of_part, "n"].dropna()] if part is not None else []
-
-
-def _required(judged: Judged) -> int | None:
-    """How many parts have to hold where there are fewer than the rule counts: as many as do in the paper's numbers."""
-    rule, rows = judged.rule, judged.rows
-    if rule.rule not in OF_PARTS or not isinstance(rule.k, int) or not 0 < len(rows) < rule.k:
-        return None
-    return int((rows["published"] > rule.threshold).sum())
 
 
 # ------------------------------------------------------------------------------------------------------- two sentences
@@ -231,7 +226,9 @@ def _comparisons(told: Told) -> str:
     asked = told.required if told.required is not None else told.rule.needed(parts)
     if asked < parts and told.rule.rule != "each" and told.required is None:
         held += f", and the rule asks for {asked}"
-    return f"{held}; the one that decides is {_part(line)}: {value}."
+    # Where each comparison is a statement of its own no single one decides.
+    which = "the lowest" if told.rule.rule == "each" else "the one that decides"
+    return f"{held}; {which} is {_part(line)}: {value}."
 
 
 def _about(told: Told) -> list[str]:

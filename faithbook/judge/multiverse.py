@@ -21,7 +21,8 @@ from typing import Any
 import pandas as pd
 
 from faithbook.judge import analysis_plan
-from faithbook.judge.decide import Claim, Judged, decisive, judge
+from faithbook.judge.decide import Claim, Judged, judge
+from faithbook.judge.deciding import part_that_decides
 from faithbook.show import variants
 from faithbook.stats.comparison import Comparison
 from faithbook.stats.verdict import Verdict
@@ -106,6 +107,11 @@ class Curve:
         """The same estimates without what the rule says of them."""
         return replace(self, frame=self.frame.drop(columns=["answer", "word"]))
 
+    def called(self, names: Mapping[str, str]) -> Curve:
+        """The same curve with other names for its choices."""
+        frame = self.frame.rename(columns=dict(names))
+        return replace(self, over=tuple(names.get(name, name) for name in self.over), frame=frame)
+
     @property
     def alt(self) -> str:
         """What the curve shows, in words."""
@@ -160,8 +166,6 @@ def _quoted(option: str) -> str:
 def _row(judged: Judged) -> dict[str, Any]:
     if judged.rows.empty:
         raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
-    values = judged.rows["ours"].fillna(0.0).to_numpy(dtype=float)
-    place = 0 if judged.rule.rule == "whole" else decisive(judged.rule, values)
-    least = judged.rows.iloc[place]
-    ends = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
-    return {**ends, "n": least["n"], "answer": judged.decision, "word": judged.word}
+    part = part_that_decides(judged)
+    ends = {"part": part["part"], "estimate": part["ours"], "low": part["low"], "high": part["high"]}
+    return {**ends, "n": part["n"], "answer": judged.decision, "word": judged.word}

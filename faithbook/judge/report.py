@@ -26,8 +26,10 @@ from faithbook.engine.run import Run, start_run
 from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard, wording
 from faithbook.judge.banner import banner, whose_numbers
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
+from faithbook.judge.deciding import columns_of
 from faithbook.judge.in_sentences import Told
 from faithbook.judge.multiverse import Curve, multiverse
+from faithbook.judge.reference import committed_board
 from faithbook.judge.scores import REFERENCE, RUN, Prepare, Scores, has_values
 from faithbook.show import figures, plots, tables
 from faithbook.show.labels import inputs_of, label
@@ -214,7 +216,26 @@ class Page:
         entry |= {"evidence": evidence, "same_as": judged.rule.same_as}
         if judged.n:
             entry["unrelated"] = materials.unrelated(self.notebook)
-        return entry | judged.columns | (self._curves[judged.id].columns if judged.id in self._curves else {})
+        entry |= columns_of(judged)
+        entry |= self._interval_of_repeated(judged, entry)
+        return entry | (self._curves[judged.id].columns if judged.id in self._curves else {})
+
+    def _interval_of_repeated(self, judged: Judged, entry: Mapping[str, Any]) -> dict[str, float]:
+        """The committed interval of the finding of another page that a claim repeats on the same values: the same
+        quantity has one interval, whatever resamples a page draws."""
+        repeated = judged.rule.same_as
+        page_of = published.column("page")
+        if not repeated or page_of.get(repeated) == self.notebook or entry.get("effect") is None:
+            return {}
+        try:
+            board = committed_board()
+        except FileNotFoundError:  # before there is a reference
+            return {}
+        line = board[board["id"] == repeated].iloc[0]
+        same = line["part"] == entry["part"] and line["n"] == f"{entry['n']}"
+        if not same or not math.isclose(float(line["effect"]), entry["effect"], rel_tol=1e-9):
+            return {}
+        return {name: float(line[name]) for name in ("low", "high")}
 
     def _judged_apart(self, name: str, claim: Claim) -> dict[str, Judged]:
         """Each statement of a claim that makes several, for its sentences."""
@@ -290,7 +311,7 @@ class Page:
         """A claim with the numbers of a run of this machine, and no verdict."""
         words = self._claims.get(judged.id, "").rstrip(".")
         names = ("effect", "low", "high", "published", "part", "n")
-        numbers = {name: value for name, value in judged.columns.items() if name in names}
+        numbers = {name: value for name, value in columns_of(judged).items() if name in names}
         sizes = in_sentences.sizes_beside(judged)
         if sizes:
             numbers["n"] = min(sizes)
@@ -470,9 +491,9 @@ class Page:
         self._quotable.append(curve.quoted)
         return curve
 
-    def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
-        """A specification curve as a figure, with its data."""
-        curve = curve if self.judges else curve.unjudged
+    def curve(self, curve: Curve, name: str, *, caption: str, names: Mapping[str, str] | None = None) -> Markdown:
+        """A specification curve as a figure, with its data; `names`: of choices, for readers."""
+        curve = (curve if self.judges else curve.unjudged).called(names or {})
         return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:

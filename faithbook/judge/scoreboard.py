@@ -204,7 +204,9 @@ was measured on unseen inputs: undecided.'
     if of_statements:
         said.append(of_statements)
     elif decides := what_decides_unseen(name, rows):
-        said.append(f"The one that decides: {decides}.")
+        rule = analysis_plan.plan().get(name)
+        which = "The lowest" if rule and rule.rule == "each" else "The one that decides"
+        said.append(f"{which}: {decides}.")
     if row["before"]:
         said.append(
             "On the inputs of the main run, with the one model that was measured on unseen inputs: "

@@ -23,7 +23,7 @@ from faithbook.show.labels import label, labels
 from faithbook.show.numbers import ENDS, listed, spoken, written
 from faithbook.stats.chance import kept_shares
 from faithbook.stats.estimate import FEWEST_CLUSTERS
-from faithbook.stats.evidence_levels import display_label
+from faithbook.stats.evidence_levels import OUR_QUESTION, display_label
 from faithbook.stats.inference import Student
 from faithbook.stats.verdict import direction
 from faithbook.studies.soft import zhao_aletras_deviations as deviations
@@ -31,6 +31,7 @@ from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_pipeline as pipeline
 from faithbook.studies.soft.zhao_aletras_deviations import AS_CODED, CHOICES, METRICS, RANKS, SOFT
 from faithbook.studies.soft.zhao_aletras_diagnosticity import AFTER, BEFORE, METHODS, WIN
+from faithbook.studies.soft.zhao_aletras_tables import precision_of
 
 page = start_page("soft_deviations", profile, values=values, paper="zhao_aletras_2023")
 over = ["shows", "dataset", "method", "metric"]
@@ -61,10 +62,10 @@ page.in_short(in_short)
 
 # %% [markdown]
 # The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, commit cec6883) differ in
-# ten places, D1 to D10. For each, this page states what the code does, what the paper says, and how far our own
-# numbers move when one choice replaces the other. Of most we do not know whether the published tables were made with that
-# state of the code; of one, scaled attention (D6), the printed digits point to it. Everywhere else in this book the paper's
-# text is followed.
+# ten places, D1 to D10. For each, this page states what the code does and what the paper says, and for those that could be
+# replayed how far our own numbers move when one choice replaces the other. Of most we do not know whether the published tables were
+# made with that state of the code; of one, scaled attention (D6), the printed digits point to it. Everywhere else in this book the
+# paper's text is followed, except for the rules of DeepLIFT, which the text leaves open (below D10).
 #
 # One property of the metrics comes first, because the rest depends on it: soft metrics reward amounts.
 
@@ -120,14 +121,14 @@ page.listing(
     orders[["metric", "method", "n", "min-max", "ranks", *ENDS]],
     "soft_amounts_orders",
     caption="Diagnosticity against random with amounts as min-max scaling gives them and with equal amounts (ranks); "
-    "estimate: ranks minus min-max on the same n inputs, with its 95 % interval",
+    f"*estimate*: ranks minus min-max on the same n inputs, with its 95 % interval; mean over {short_texts}, one training run",
 )
 
 # %%
 fig, alt = pipeline.with_and_without_amounts(orders, SOFT, methods)
 caption = (
     f"The same attributions with and without their amounts ({short_texts}; 95 % intervals over inputs). Methods run from "
-    "the most peaked to the flattest in the table above. Dotted: one half."
+    "the one with the lowest mean importance to that with the highest (first table). Dotted: one half."
 )
 page.figure(fig, "soft_amounts_orders_plot", alt=alt, caption=caption)
 
@@ -139,7 +140,7 @@ alone = {
 }
 decision = direction(Student.of([gain.ours for gain in gains.values()])).verdict.decision
 Markdown(
-    f"{page.badge(display_label(decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{page.badge(display_label(decision, OUR_QUESTION))} ({OUR_QUESTION}; {tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "
@@ -163,13 +164,13 @@ Markdown(
 # The same inputs, models and attributions are scored under the paper's choice and under the other, on the short texts.
 # Two differences are reported, always *other choice minus paper's choice*: of diagnosticity, and of the mean score, each
 # over the methods that the choice touches and over data sets. Where a choice moves which scores are defined, only inputs
-# that are defined under both are compared, so that a change is the difference of the two values next to it. The share of
-# comparisons that only one of the two defines has a column of its own. "Flips" is the share of comparisons between a real
-# and a random attribution that change sides. In the tables *change* is that of diagnosticity, *score* that of the mean
-# score, each followed by the ends of its 95 % interval.
+# that are defined under both are compared, so that a change is the difference of the two values next to it. *One side only* is the share of
+# comparisons that only one of the two defines. *Flips* is the share of comparisons between a real
+# and a random attribution that change sides. In the tables *diagnosticity* is that with the paper's choice, *change* how much it changes, and
+# *score* how much the mean score does, each change with its 95 % interval.
 #
 # Where the empty text costs hardly any probability, the scores divide by almost nothing. Mean scores are therefore over
-# scores limited to [0, 1] (except in the row on clipping); "outside" is the share of scores that lay outside before.
+# scores limited to [0, 1] (except in the row on clipping); *outside* is the share of scores that lay outside before.
 # Diagnosticity compares scores as they are.
 
 
@@ -279,9 +280,10 @@ effects_of("soft_d5", "D5, rationale lengths: effect on the hard metrics", "rati
 effects_of("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_attention=released")
 
 # %% [markdown]
-# **Which of the two was printed.** In the paper's Table 6 the rows of attention and of scaled attention are nearly one row. The table has
-# for each pair of methods how far two printed rows lie apart over the cells (data set and metric), and how far ours do on the data
-# sets that both have, with scaled attention by its gradient, as the text has it, and squared, as the code has it.
+# **Which of the two was printed.** In the paper's Table 6 attention and scaled attention have nearly the same values. The next table has
+# for each pair of methods how far their printed values differ over the cells (data set and metric), and how far ours do on the data sets
+# that both have, with scaled attention by its gradient, as the text has it. The table after it has scaled attention squared as well, as
+# the code has it.
 
 # %%
 printed6 = published.table("soft_table6").set_index(["dataset", "metric", "method"]).value
@@ -290,8 +292,8 @@ distances = pipeline.rows_apart(dict(printed6), deviations.cells_of_ours(power, 
 page.listing(
     distances,
     "soft_d6_rows_apart",
-    caption="How far two rows of Table 6 lie apart, mean and largest distance over the cells: as printed (16 cells) and ours (scaled "
-    "attention by its gradient)",
+    caption="How far the values of two methods (*one*, *other*) differ in Table 6, mean and largest distance over the cells: as printed "
+    f"({len(printed6) // len(METHODS)} cells of each method) and ours (data sets of both; scaled attention by its gradient)",
 )
 
 # %%
@@ -299,19 +301,21 @@ as_coded = deviations.scaled_attention_as_coded(tried, exchanged, AS_CODED, prin
 page.listing(
     as_coded,
     "soft_d6_as_coded",
-    caption="Scaled attention as printed, by its gradient as the text has it, and squared as the code has it (95 % interval), on the same "
-    "n inputs; plain attention beside",
+    caption="Diagnosticity of scaled attention as printed, ours by its gradient as the text has it, and ours squared as the code has it (95 % "
+    "interval), on the same n inputs; next to them that of plain attention, printed and ours",
     empty="*Not measured in this profile.*",
 ) if AS_CODED in set(tried.levels("variant")) else Markdown("*Not measured in this profile.*")
 
 # %%
 nearest = distances.iloc[0]
+equal = deviations.squared_beside_attention(as_coded)
 Markdown(
-    f"The two nearest printed rows are {nearest.one} and {nearest.other}: {nearest['printed, mean']:.3f} apart on average and "
-    f"{nearest['printed, most']:.3f} at most. Squared weights have the order of attention and differ from it under hard metrics by the "
-    "drawing of the random scores alone; the gradient gives another method: on our models the two rows are "
-    f"{nearest['ours, mean']:.3f} apart on average. The printed digits point to the released code. Our tables follow the text, so their row "
-    "of this name is probably another method than the printed one; the last table has the one that was printed."
+    f"The two methods with the nearest printed values are {nearest.one} and {nearest.other}: {nearest['printed, mean']:.3f} apart on "
+    f"average and {nearest['printed, most']:.3f} at most. Squared weights have the order of attention, so under hard metrics the two can "
+    f"differ only by the drawing of the random scores{equal}. The gradient gives another method: on our models its values are "
+    f"{nearest['ours, mean']:.3f} apart from those of attention on average. So the printed digits point to the released code. Our tables "
+    "follow the text, and what they call scaled attention is probably another method than the printed one. The column *squared, as coded* "
+    "has the one that was printed."
 )
 
 # %% [markdown]
@@ -333,7 +337,10 @@ Markdown(
 
 # %%
 strict = deviations.readings_of_ties(power, tasks, METRICS)
-caption = "Diagnosticity with ties as no win, as half a win (95 % interval) and as wins (released), mean over methods"
+caption = (
+    "Diagnosticity with ties as no win (*strict*), as half a win (*half*, 95 % interval) and as wins (*released*), mean over methods. "
+    "*Reading*: which of the two is preferred, by the interval of *half*"
+)
 page.listing(strict, "soft_d8", caption=caption)
 
 # %%
@@ -349,7 +356,7 @@ Markdown(
 #
 # - *Code, D9:* position numbers for RoBERTa start at 0; the model was trained with numbers that start at 2.
 #   *Paper:* not stated. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Nothing is
-#   measured: the substitute models have BERT's layout, and with wrong positions RoBERTa would be a different model.
+#   measured: a model with other positions than those it was trained with is a different model, and none of ours is a RoBERTa.
 # - *Code, D10:* DeepLIFT runs on a copy of the network without attention mask, positions and layer normalisation.
 #   *Paper:* DeepLIFT of the model. *Here:* the whole model, from the embedding output on. Not replayed: the copy is
 #   another function, whose attributions say nothing about the model under study; the effect would be that of explaining
@@ -372,7 +379,7 @@ effects_of("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alon
 # - *Code:* scores are clipped to the unit interval. *Paper:* a loss of probability counts as at least 0, the quotient
 #   has no limits: NS can be negative and NC above 1. *Here:* as in the paper; `clip=True` does as the code does.
 #   Clipping makes ties of all values beyond the limits.
-# - Some runs of this book use half precision (bfloat16) to save time; the row compares it with single precision.
+# - Some runs of this book use half precision (bfloat16) to save time. The row compares it with single precision.
 
 # %%
 effects_of("soft_clip", "Clipping and precision: effect on all metrics", "clip=released", "dtype=bfloat16")
@@ -385,9 +392,8 @@ effects_of("soft_clip", "Clipping and precision: effect on all metrics", "clip=r
 # %%
 table1 = cards()
 trained = table1[table1.dataset == "ag"]["train_size"]
-differences = deviations.other_choices_of_texts(
-    settings_of("soft_metrics", REFERENCE_PROFILE), trained, deviations.texts_of(measured.frame, tasks)
-)
+computed_with = settings_of("soft_metrics", REFERENCE_PROFILE) | {"dtype": precision_of(page.run, measured)}
+differences = deviations.other_choices_of_texts(computed_with, trained, deviations.texts_of(measured.frame, tasks))
 page.listing(
     differences,
     "soft_deviations_others",

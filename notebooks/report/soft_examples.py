@@ -49,8 +49,8 @@ page.in_short(lambda: examples.in_short(share))
 # disagree about how important each is. Hard sufficiency and comprehensiveness, computed with those two words as the
 # rationale, cannot separate A from B; the soft versions can.
 #
-# **Our run.** The same with a real sentence, a real model and measured scores. A is the input-times-gradient
-# attribution of the model, min-max scaled. Of the first eighty test sentences we consider those of 8 to 14 wordpieces on which
+# **Our run.** The same with a real sentence, a real model (MiniLM, trained on film reviews) and measured scores. A is the
+# input-times-gradient attribution of the model, min-max scaled. Of the first eighty test sentences we consider those of 8 to 14 wordpieces on which
 # erasing everything costs at least 0.2 of probability. We take the one on which erasing A's top two tokens costs most, so
 # that scores can differ. B is made from A: the two highest scores change places, the one that is now second is halved, and
 # all others are divided by four. The order below the second place is the same, so A and B give the same rationale at each
@@ -93,8 +93,8 @@ page.verdicts(page.test({"soft_figure1": None}))
 # next to them the values of NC, Soft-NC, NS and Soft-NS. The paper's point is that hard scores of real and random attributions
 # are close or in the wrong order where the soft scores differ clearly.
 #
-# **Our run.** For each of the three tasks the first test input of our substitute data, not chosen, with the paper's
-# attribution for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
+# **Our run.** For each of the three data sets, or the substitute for it that this build has explained, the first test input, not chosen,
+# with the paper's attribution for that data set. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
 # which is all that hard erasure sees. Long texts are cut after sixty wordpieces for display only. Higher is better for all
 # four metrics; a dash means that erasing everything costs the model nothing, so that no score is defined.
 
@@ -117,10 +117,10 @@ page.listing(
 )
 
 # %% [markdown]
-# The published values belong to other texts and models, so compare the pattern and not the cells. The printed table labels
-# only some of the rows as Rand, so it depends partly on the layout which value is of the real and which of the random
-# attribution. The columns "row label" and "metric label" are as printed ("Soff-NS", "Suff-NS"), "source" says which value is from the
-# prose.
+# The published values belong to other texts and models, so compare the pattern and not the cells. The columns *row label* and *metric
+# label* are as printed ("Soff-NS", "Suff-NS"); *source* says which value is from the prose. *Method* is our reading: in each example
+# we take the first four values as those of the real attribution, although the last two of them come after the label Rand. If the paper
+# meant the label, these two are of the random attribution.
 
 # %%
 renamed = {"example_id": "example", "method_label_in_row": "row label", "metric_label": "metric label"}
@@ -131,7 +131,8 @@ page.listing(printed.rename(columns=renamed)[columns], "soft_table4_published", 
 # %% [markdown]
 # **All inputs instead of three.** On some inputs one kind of metric prefers the real attribution and the other does not.
 # In the paper's examples only soft erasure does. How often is that so, and how often does only hard erasure? Soft only minus
-# hard only is soft minus hard in diagnosticity, the paper's main claim ({doc}`soft_tables`), so the table is judged with that.
+# hard only is soft minus hard in diagnosticity, the paper's main claim (`soft_c01` on {doc}`soft_tables`), so the table is judged with that:
+# the two comparisons below are those of `soft_c01`.
 
 # %%
 page.verdicts(page.test({"soft_table4_examples": examples.gains(share)}))
@@ -143,7 +144,7 @@ page.listing(
     "soft_table4_shares",
     caption="How often one kind of metric alone sets the real attribution above the random one (share of inputs and "
     "methods, with 95 % interval), and how often the gap between the two is larger under soft erasure. *NC*: Soft-NC against NC; *NS*: "
-    "Soft-NS against NS. *Compared*: the mean over SST and AG News, which are compared with the paper",
+    "Soft-NS against NS. *Compared*: the mean over SST and AG News, which are compared with the paper; the others are substitutes",
     wide=in_names(counted.assign(question=counted["question"].map(examples.QUESTIONS)), 3),
 )
 

@@ -149,14 +149,15 @@ page.parts(
 # %% [markdown]
 # **Ties do not count as wins.** With short rationales they are frequent: a real and a random attribution may pick the same
 # token, and then their scores are the same number. A probability that rises counts as one that stays, so two attributions
-# whose erasures both raise it are equal too; the number after the slash is the share of these ties. A curve can start low because of
-# ties alone.
+# whose erasures both raise it are equal too; the number after the slash is the share of comparisons that are such ties. A curve can start
+# low because of ties alone.
 
 # %%
 page.listing(
     figures.ties_by_length(compared, ratios),
     "soft_figure3_ties",
-    caption="Share of ties between real and random by rationale length, MPNet: all / those in which neither lost probability",
+    caption="Share of comparisons that are ties between real and random, by rationale length, MPNet: all ties / those in which erasing lowers "
+    "the probability under neither attribution",
 )
 
 # %% [markdown]
@@ -184,8 +185,9 @@ Markdown(
 )
 
 # %% [markdown]
-# **Soft against hard.** Figure 3 prints no numbers; the published values are those of the paper's Table 3. Ties, lengths and the number
-# of draws are open choices; we vary each one separately below.
+# **Soft against hard.** Figure 3 prints no numbers; the published values are those of the paper's Table 3. How ties count, which lengths
+# are averaged and how many masks are drawn are open choices. The second figure below varies them one at a time, and in one column counts
+# ties as wins with a single draw, as the released code does.
 
 # %%
 by_reading = figures.gains_by_reading(compared, long_tasks, ratios)
@@ -200,7 +202,7 @@ page.plot(
     "soft_figure3_gains_plot",
     only=["soft_c11"],
     caption="Diagnosticity, soft minus hard, on the substitutes of the two long tasks, MiniLM, 95 % intervals; published: the paper's Table "
-    "3, on its own data. At the right: the distance in standard errors",
+    "3, on its own data. At the right edge: the distance in standard errors",
 )
 
 # %%
@@ -208,7 +210,8 @@ page.curve(
     curve,
     "soft_c11_curve",
     caption="Diagnosticity, soft minus hard, on the long texts: the lowest of the four differences under each choice, with 95 % intervals. "
-    "Above zero the claim holds.",
+    "Above zero the claim holds",
+    names=diagnosticity.CHOICE_NAMES,
 ) if long_tasks else None
 
 # %% [markdown]

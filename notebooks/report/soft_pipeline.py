@@ -127,13 +127,13 @@ page.quote(
 # | choice | as the text has it, or this book where the text is silent | as the released code has it |
 # | --- | --- | --- |
 # | empty text | all embeddings zero | padding tokens, also in hard erasure |
-# | lengths of rationales | 1, 5, 10, 20, 50 % | also 2 and 100 % |
-# | limits | none | scores cut to 0 … 1 |
+# | lengths (of rationales) | 1, 5, 10, 20, 50 % | also 2 and 100 % |
+# | limits (of scores) | none: a score can be below 0 or above 1 | scores are cut to 0 … 1 |
 # | scaled attention | attention times its gradient | attention times attention |
-# | draws of the random mask | the mean of several | one |
+# | draws (of the random mask) | the mean of several | one |
 # | normaliser (maps importance to 0 … 1) | min-max | a sigmoid for Soft-NS, another function for Soft-NC ({doc}`soft_deviations`) |
 # | mask | Soft-NS keeps important words, Soft-NC erases them | inverted |
-# | ties with the random explanation | do not count | count as wins |
+# | ties (with the random explanation) | do not count as wins | count as wins |
 #
 # We do not know whether the printed tables were made with exactly this code. A score is defined if the text has a higher
 # probability than the empty one, so the choice of the empty text also changes n.

@@ -17,7 +17,7 @@ from itertools import product
 from IPython.display import Markdown
 
 from faithbook.judge.report import start_page
-from faithbook.show.labels import label
+from faithbook.show.labels import KINDS, label
 from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Layout, dot_plot
 from faithbook.studies.soft.zhao_aletras_diagnosticity import MISLED, PAIRS, USUAL, lost_by
@@ -63,7 +63,7 @@ def in_short():
         )
         sizes += [of_soft.ours.n, of_hard.ours.n]
     return (
-        "A robust metric loses little of its rank correlation with the true explanation when the model misreads erased inputs. Lost "
+        "A robust metric still ranks explanations by how true they are when the model misreads erased inputs. Rank correlation lost "
         f"(negative: gained): {'; '.join(lost)} (n = {min(sizes)} inputs or more). The models are ours; what they rely on was planted."
     )
 
@@ -95,12 +95,12 @@ tracked = listed(levels, ["modality", "metric", "model"])
 page.listing(
     tracked,
     "soft_shift_levels",
-    caption="Rank correlation of each metric with how true explanations are, mean over n inputs with 95 % interval (*vision*: images). n is "
-    "smaller where a metric is undefined on some inputs",
+    caption="Rank correlation of each metric with how true explanations are, mean over n inputs with 95 % interval. n is smaller where a "
+    "metric is undefined on some inputs",
 )
 
 # %%
-drawn = tracked.rename(columns={"modality": "panel", "model": "series"}).assign(row=tracked.metric)
+drawn = tracked.rename(columns={"model": "series"}).assign(row=tracked.metric, panel=tracked.modality.map(KINDS))
 layout = Layout(panel="panel", series="series", names={name: label(name) for name in METRICS}, mark=0.0)
 fig, alt = dot_plot(drawn, "rank correlation with the truth", layout=layout)
 caption = (
@@ -140,8 +140,9 @@ page.verdicts(tested)
 page.parts(
     tested,
     "soft_shift_parts",
-    caption="Rank correlation with the truth: what the hard metric loses by the shift minus what its soft counterpart loses, on the n inputs "
-    "on which both are defined. *On its own*: what the rule says of this comparison alone",
+    caption="Rank correlation with the truth: what the hard metric loses by the shift minus what its soft counterpart loses. Each of the "
+    "four means is over the inputs on which its metric is defined; n is the smallest number of them. *On its own*: what the rule says of "
+    "this comparison alone",
 )
 
 # %%

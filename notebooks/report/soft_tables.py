@@ -22,7 +22,7 @@ from faithbook.show.labels import label
 from faithbook.show.tables import in_names
 from faithbook.studies.soft import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.studies.soft import zhao_aletras_tables as tables
-from faithbook.studies.soft.zhao_aletras_diagnosticity import METHODS, WIN
+from faithbook.studies.soft.zhao_aletras_diagnosticity import CHOICE_NAMES, METHODS, WIN
 
 page = start_page("soft_tables", profile, values=values, paper="zhao_aletras_2023")
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts
@@ -73,10 +73,11 @@ Markdown(
     f"{by_method.ahead}. The paper's own averages over its four data "
     f"sets are {averages['soft_nc']:.3f} for Soft-NC against {averages['nc']:.3f} for NC, and {averages['soft_ns']:.3f} for Soft-NS "
     f"against {averages['ns']:.3f} for NS. In brackets is the paper's mean over {tables.listing(tasks)} alone, computed from its Table 6, "
-    "because these are the data sets that we have. In the row of α∇α the printed digits are probably those of *squared* attention: "
-    f"over the {len(table6) // len(METHODS)} cells of Table 6 they are {apart:.3f} from the row of α on average ({furthest:.3f} at most). The "
-    "released code squares attention, the text multiplies it by its gradient, and so do we ({doc}`soft_deviations`, D6). So this row of "
-    "Tables 2 and 6 compares two different methods, and each mean over methods, as in Table 3, contains it ({ref}`what squared attention changes <soft-squared-attention>`)."
+    "because these are the data sets that we have. The paper's values for α∇α (scaled attention) are probably those of *squared* attention: "
+    f"in the {len(table6) // len(METHODS)} cells that Table 6 has for each method they differ from those of α by {apart:.3f} on average "
+    f"({furthest:.3f} at most). The released code squares attention, the text multiplies it by its gradient, and so do we "
+    "({doc}`soft_deviations`, D6). So under the name α∇α Tables 2 and 6 compare two different methods, and each mean over methods, as in "
+    "Table 3, contains them ({ref}`what squared attention changes <soft-squared-attention>`)."
 )
 
 # %%
@@ -129,7 +130,7 @@ page.table(
 )
 
 # %% [markdown]
-# One of the five methods, α∇α, is probably another one in the paper (text above Table 2).
+# One of the five methods, α∇α, is probably another one in the paper (see the text before the first table).
 #
 # **Why ours may differ.** The paper's classifiers were not published; ours are sentence encoders with low-rank adapters. The paper draws
 # one mask for a soft score, we average several ({doc}`soft_deviations` measures what that changes). {doc}`soft_pipeline` goes from the
@@ -143,7 +144,7 @@ page.table(
 # ### Soft against hard
 #
 # The paper counts 18 comparisons of soft with hard: five methods and four data sets, each for comprehensiveness and for sufficiency. With
-# two data sets 14 of them are possible. The claim about them (c02 below) has to hold in as many of these as in the paper's own numbers.
+# two data sets 14 of them are possible. Of these the claim (c02 below) has to hold in as many as hold in the paper's own numbers.
 # Tables 2, 3 and 6 have the verdict on the average (c01).
 
 
@@ -190,8 +191,8 @@ page.plot(
     second,
     "soft_tables_gains",
     only=["soft_c01", "soft_c02"],
-    caption=f"Diagnosticity, soft minus hard: on average (c01; {tables.averages_in_words(compared)}), by method and by data set (c02). Right "
-    "of zero soft is better. At the right: the distance from the published value in standard errors, which include the variation "
+    caption=f"Diagnosticity, soft minus hard: on average (c01: {tables.averages_in_words(compared)}), by method and by data set (c02). Right "
+    "of zero soft is better. At the right edge: the distance from the published value in standard errors, which include the variation "
     "between training runs",
 )
 
@@ -203,23 +204,26 @@ Markdown(f"{tables.exceptions_in_print()} {tables.exceptions_of_ours(compared)}"
 # the unit interval, which way the mask points, what an empty text is and how ties count ({doc}`soft_pipeline` explains these choices,
 # {doc}`soft_deviations` those of DeepLIFT and of precision). In the two figures each column is one variant of the analysis, marked below by
 # the choices it makes. The circle is the book's own choices; all others differ from these in one or two. The height is the difference
-# that decides the claim: of c01 the smaller of Soft-NC − NC and Soft-NS − NS, of c02 the smallest of all comparisons. Above zero all of
-# them hold. Choices were varied on a part of the texts (*AG News and SST* in the figure of c01). The verdict on c01 is that of the one column
-# with *all* texts, which makes the book's own choices as well.
+# that decides the claim, and above zero the claim holds.
+
+# %% tags=["remove-input"]
+Markdown(tables.heights_in_words(parts["soft_c02"], few=sorted(tried.levels("dataset"))))
 
 # %%
 page.curve(
     curve1,
     "soft_c01_curve",
     caption="c01: soft minus hard, the smaller of the two differences, in each analysis variant, with 95 % intervals. All columns but one "
-    f"have those texts of {tables.listing(sorted(tried.levels('dataset')))} on which choices were varied",
+    f"have those texts of {tables.listing(sorted(tried.levels('dataset')))} on which choices were varied, with one training run",
+    names=CHOICE_NAMES,
 )
 
 # %%
 page.curve(
     curve2,
     "soft_c02_curve",
-    caption="c02: soft minus hard, the smallest difference over methods and data sets, in each analysis variant, with 95 % intervals",
+    caption=f"c02: soft minus hard in each analysis variant, with 95 % intervals: {tables.height_of_c02(parts['soft_c02'])}",
+    names=CHOICE_NAMES,
 )
 
 # %% tags=["remove-input"]
@@ -282,8 +286,9 @@ page.table(
 # (soft-squared-attention)=
 # ### Scaled attention as the released code has it
 #
-# The row of α∇α above follows the paper's text. The next table has it squared, as in the released code, on the texts of SST and AG News
-# on which choices were varied, and what that changes of the mean over methods.
+# Our values for α∇α above follow the paper's text. The next table has attention squared as well, as in the released code, on the texts of
+# SST and AG News on which choices were varied. These runs are smaller than those of the tables above: one training run of MPNet, fewer
+# texts and fewer draws of the random mask. Therefore *with gradient* differs a little from the values in Table 2.
 
 # %%
 squared = tables.scaled_attention_squared(compared, tried)
@@ -291,7 +296,8 @@ page.listing(
     squared,
     "soft_tables_squared",
     caption="Diagnosticity of α∇α and of the mean over the five methods: published, ours with the gradient (text), and ours with "
-    "squared attention (code, 95 % interval), mean over SST and AG News; n texts in the smaller data set",
+    "squared attention (code, 95 % interval), mean over SST and AG News, one training run of MPNet; n: texts with a score in the smaller "
+    "data set",
     empty="*Not measured in this profile.*",
 )
 
@@ -308,8 +314,8 @@ ties = tables.ties(compared)
 page.listing(
     ties,
     "soft_tables_ties",
-    caption="Share of comparisons with random scores that are ties, mean over methods, MPNet. *At the limit*: the part of them in which "
-    "erasing lowers the probability under neither attribution (explained below)",
+    caption="Share of comparisons with random scores that are ties, mean over methods, MPNet. *At the limit*: the share that are ties in "
+    "which erasing lowers the probability under neither attribution (explained below)",
 )
 
 # %% tags=["remove-input"]
@@ -342,7 +348,7 @@ page.stand_ins(
 # %% [markdown]
 # ## Table 1: data and classifiers
 #
-# F1 is the macro average over the test split in percent, with its standard deviation over training runs (ours: three). A dash: no usable
+# F1 is the macro average over the test split in percent, with its standard deviation over training runs (ours: three). A dash: we have no usable
 # model, as the note below the table explains. *Words per text*
 # are means of the test split, a query included. *Trained on* is what remains of the training split without near-duplicates of test
 # texts. Long texts are cut, so that only their beginning is classified and explained ({doc}`how many were cut <status>`). A verdict on the

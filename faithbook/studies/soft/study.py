@@ -277,7 +277,13 @@ def soft_two_attributions(profile: Profile) -> Settings:
 # ------------------------------------------------------------------------------------------------------------ reports
 study.report("soft_tables", reads=["soft_metrics", "soft_variants"], loads=["cards"])
 study.report("soft_figures", reads=["soft_metrics"])
-study.report("soft_examples", reads=["soft_metrics", "soft_two_attributions"], shareable=False, public=False)
+study.report(
+    "soft_examples",
+    reads=["soft_metrics", "soft_two_attributions"],
+    loads=["board"],
+    shareable=False,
+    public=False,
+)
 study.report("soft_appendix", reads=["soft_metrics", "soft_variants"], contents="appendix")
 study.report("soft_deviations", reads=["soft_metrics", "soft_variants"], loads=["cards"], contents="appendix")
 study.report("soft_pipeline", reads=["soft_replayed", "soft_metrics", "soft_variants"], loads=["board"])

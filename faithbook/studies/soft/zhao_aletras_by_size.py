@@ -45,6 +45,8 @@ ON_LONG_TEXTS, OF_THE_BOARD = "soft_c11", "naopc_c06"
 REPEATS = {"soft_c09": "soft_c01"}
 """Claims that are decided by the values of another one."""
 STUDIES = ("soft_", "naopc_")
+OF_STUDY = "(soft_"
+"""How the id of a claim of study 1 begins in the table of decisions."""
 LEARNT = ("sst", "ag")
 """The paper's data sets that our models have learnt."""
 
@@ -167,7 +169,7 @@ def judged_here(by_size: pd.DataFrame) -> pd.DataFrame:
     elsewhere = (LACKING, "authors", "on models", "with one")
     answers = by_size.drop(columns="claim")
     here = ~answers.apply(lambda column: column.str.startswith(elsewhere))
-    of_study = by_size["claim"].str.contains("(soft_", regex=False)
+    of_study = by_size["claim"].str.contains(OF_STUDY, regex=False)
     return by_size[here.all(axis=1) & of_study].reset_index(drop=True)
 
 
@@ -177,10 +179,11 @@ def same_in_words(judged: pd.DataFrame, decided: pd.DataFrame) -> str:
     if judged.empty:
         return ""
     same, number = same_decisions(judged)
+    of_study = decided["claim"].str.contains(OF_STUDY, regex=False).sum()
     return (
         f"On SST and AG News the two models have the same decision in {same} of {number} claims. The claim on long "
-        f"texts was tested with the smaller model only. The other {len(decided) - len(judged)} claims need data or "
-        "models that we lack, or are judged on other pages; the file has all."
+        f"texts was tested with the smaller model only. The other {of_study - len(judged)} claims of this study need "
+        "data or models that we lack, or are judged on other pages; the file has all, and those of study 4."
     )
 
 

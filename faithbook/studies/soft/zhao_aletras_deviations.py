@@ -244,6 +244,19 @@ def scaled_attention_as_coded(
     return pd.DataFrame(rows)
 
 
+def squared_beside_attention(as_coded: pd.DataFrame) -> str:
+    """By how much squared attention of ours differs from attention under hard metrics (`scaled_attention_as_coded`), in
+    brackets; "" where it was not measured."""
+    if as_coded.empty:
+        return ""
+    hard = as_coded[as_coded["metric"].isin(diagnosticity.HARD)]
+    distance = (hard["attention"] - hard["squared, as coded"]).abs().max()
+    how = f"differ by at most {distance:.3f}"
+    if distance < 0.0005:
+        how = "are equal"
+    return f" (on our models, with the same random scores, they {how})"
+
+
 def readings_of_ties(power: Power, datasets: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
     """Diagnosticity with ties as no win (`strict`), as half a win (`half`, with its interval) and as wins (`released`);
     the shares of ties, and of ties at the limit; and whether half a win decides which is preferred (`reading`)."""

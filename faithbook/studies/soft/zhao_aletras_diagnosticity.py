@@ -174,6 +174,14 @@ EXCHANGED = {
 }
 """By variant of `soft_variants`, what it exchanges."""
 
+CHOICE_NAMES = {
+    "lengths": "rationale lengths",
+    "draws": "draws of the mask",
+    "limits": "limits of scores",
+    "ties": "ties count as",
+}
+"""How figures call a choice whose name alone does not say what is chosen."""
+
 _PAIRED_WITH_TIES = {"normaliser=rank": "half a win", "draws=1": "wins"}
 
 

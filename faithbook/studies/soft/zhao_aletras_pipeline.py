@@ -579,7 +579,7 @@ def variants_figure(changes: pd.DataFrame, metrics: Sequence[str], names: dict[s
     ordered = pd.concat([changes[(changes.variant == name) & changes.metric.isin(metrics)] for name in names])
     tidy = stacked(ordered, ["variant", "metric"], panels, "panel")
     layout = Layout(panel="panel", series="metric", names=labels() | names, mark=0.0, shared=False)
-    return dot_plot(tidy, "other choice minus ours", row="variant", layout=layout)
+    return dot_plot(tidy, "other choice minus the paper's", row="variant", layout=layout)
 
 
 def rows_apart(printed: Cells, ours: Cells) -> pd.DataFrame:

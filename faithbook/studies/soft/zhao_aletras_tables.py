@@ -24,6 +24,7 @@ from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
 from faithbook.judge import costs
 from faithbook.judge.decide import Parts, SameNumber
+from faithbook.judge.deciding import have_to_hold
 from faithbook.judge.materials import stands_for
 from faithbook.judge.published import our_table, table
 from faithbook.judge.scores import REFERENCE, Scores
@@ -195,7 +196,7 @@ def texts_by_model_in_words(compared: Compared) -> str:
     for model in compared.models:
         counts = {name: compared.of_model("nc", dataset=name, model=model).ours.n for name in compared.tasks}
         models.append(f"{first_word(model)} " + joined(f"{n:,} of {label(name)}" for name, n in counts.items()))
-    return f"Texts with a score: {'; '.join(models)}. A mean over data sets has n of the smallest."
+    return f"Texts with a score: {'; '.join(models)}. The n of a mean over data sets is that of the smaller one."
 
 
 def averages_in_words(compared: Compared) -> str:
@@ -203,7 +204,7 @@ def averages_in_words(compared: Compared) -> str:
     averages = []
     for hard, soft in PAIRS.items():
         of_soft, of_hard = compared.power(soft).ours.point, compared.power(hard).ours.point
-        averages.append(f"{label(soft)} {of_soft:.2f} against {of_hard:.2f}")
+        averages.append(f"{label(soft)} {of_soft:.2f}, {label(hard)} {of_hard:.2f}")
     return "; ".join(averages)
 
 
@@ -235,13 +236,14 @@ def scaled_attention_squared(compared: Compared, tried: Scores) -> pd.DataFrame:
 
 
 def squared_in_words(compared: Compared, tried: Scores, squared: pd.DataFrame) -> str:
-    """Under how many metrics squared attention is nearer to the printed row, and what it changes of soft minus hard."""
+    """Under how many metrics squared attention is nearer to the published values, and what it changes of soft minus
+    hard."""
     row = squared[squared["method"] == SCALED]
     nearer = (row["squared"] - row["published"]).abs() < (row["with gradient"] - row["published"]).abs()
     return (
-        f"Squared attention is nearer to the printed row under {nearer.sum()} of {len(row)} metrics, so it does not "
-        "explain how far ours is from that row. Soft minus hard, mean over the five methods, goes "
-        f"{_gains_with_squared(compared, tried)}. Verdicts are those of the text; c01 with squared attention is one of "
+        f"Squared attention is nearer to the published values of α∇α under {nearer.sum()} of {len(row)} metrics, so it "
+        "does not explain how far ours are from them. Soft minus hard, mean over the five methods, goes "
+        f"{_gains_with_squared(compared, tried)}. Verdicts follow the text; c01 with squared attention is one of "
         "the variants in its figure above."
     )
 
@@ -382,6 +384,26 @@ def gains_by_choice(
 def comparisons_by_reading(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> dict[tuple[str, ...], Parts]:
     """soft_c02 under each reading of lengths, draws and ties."""
     return {options: eighteen(power, tasks, reading) for options, reading in readings(ratios).items()}
+
+
+def height_of_c02(parts: Parts) -> str:
+    """Which of its differences the curve of soft_c02 shows: the last of those that have to hold."""
+    needed, number = have_to_hold("soft_c02", parts), len(parts)
+    if needed == number:
+        return f"the smallest of the {number} differences over methods and data sets"
+    return f"number {needed} of the {number} differences over methods and data sets, counted from the largest"
+
+
+def heights_in_words(parts: Parts, *, few: Sequence[str]) -> str:
+    """What the heights in the curves of soft_c01 and soft_c02 are, and on which texts choices were varied."""
+    needed, number = have_to_hold("soft_c02", parts), len(parts)
+    return (
+        "Of c01 it is the smaller of Soft-NC − NC and Soft-NS − NS, because both have to be above zero. Of c02 "
+        f"{needed} of {number} differences have to be above zero (as many as are in the paper's numbers), so it is "
+        f"{height_of_c02(parts)}. In the figure of c01 choices were varied on a part of the texts "
+        f"(*{listing(few)}*) and with one training run; the verdict on c01 is that of the one column with *all* texts, "
+        "which makes the book's own choices as well. In the figure of c02 every column has all texts."
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------- ties
