@@ -208,7 +208,7 @@ def names_the_deciding_one(told: Told) -> bool:
     if told.rule.rule == "whole" and told.statements:
         return any(names_the_deciding_one(statement) for statement in told.statements.values())
     is_measured = told.verdict["effect"] is not None
-    return is_measured and told.rule.rule not in _OTHER_RULES and _is_of_several(told)
+    return is_measured and told.rule.rule not in (*_OTHER_RULES, "each") and _is_of_several(told)
 
 
 def _is_of_several(told: Told) -> bool:
