@@ -201,12 +201,14 @@ QUANTITIES = {
 
 
 def equal_drops(quantity: At, datasets: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    """S6 by data set and quantity (`with_both_ways`). A share and SaCo lie between −1 and 1; on few images the ends of
-    their intervals may not."""
+    """S6 by data set and quantity (`with_both_ways`). A share lies between 0 and 1, SaCo between −1 and 1; on few
+    images the ends of their intervals may not."""
     cells = product(datasets, metrics)
     found = listed({cell: quantity(*cell) for cell in cells}, ["dataset", "quantity"])
-    bounded = found["quantity"] != "change"
-    found.loc[bounded, ["low", "high"]] = found.loc[bounded, ["low", "high"]].clip(-1, 1)
+    ends = ["low", "high"]
+    for quantity, limits in {"ties": (0, 1), "satisfied": (-1, 1), "half": (-1, 1)}.items():
+        rows = found["quantity"] == quantity
+        found.loc[rows, ends] = found.loc[rows, ends].clip(*limits)
     return found[["dataset", "quantity", "n", *ENDS]]
 
 
