@@ -206,8 +206,8 @@ def equal_drops(quantity: At, datasets: Sequence[str], metrics: Sequence[str]) -
     cells = product(datasets, metrics)
     found = listed({cell: quantity(*cell) for cell in cells}, ["dataset", "quantity"])
     ends = ["low", "high"]
-    for quantity, limits in {"ties": (0, 1), "satisfied": (-1, 1), "half": (-1, 1)}.items():
-        rows = found["quantity"] == quantity
+    for name, limits in {"ties": (0, 1), "satisfied": (-1, 1), "half": (-1, 1)}.items():
+        rows = found["quantity"] == name
         found.loc[rows, ends] = found.loc[rows, ends].clip(*limits)
     return found[["dataset", "quantity", "n", *ENDS]]
 
