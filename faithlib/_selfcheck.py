@@ -28,7 +28,7 @@ from faithlib.backends._model_adapters import (
 )
 from faithlib.backends.prompts import Prompt
 from faithlib.backends.shared_weights import BypassError
-from faithlib.errors import ModelError, OutOfMemoryError, some_numbers
+from faithlib.errors import ModelError, OutOfMemoryError, UnavailableError, some_numbers
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
 
@@ -107,6 +107,7 @@ def self_check(
             return len(_computed(backend, int(backend.lengths.argmax())) if first is None else first[0])
         for b, answer in own.items():
             _check_input(asked, backend, b, answer, first)
+        _check_company(asked, backend, own)
     numbers = torch.stack([*own.values()]) if first is None else first
     adds_up = bool((numbers >= 0).all()) and bool(((numbers.sum(dim=1) - 1).abs() < 1e-3).all())
     if adds_up and numbers.shape[1] > 1 and not isinstance(backend, FunctionBackend):
@@ -144,17 +145,69 @@ def _check_input(asked: Any, backend: Backend, b: int, answer: Tensor, first: Te
         )
     if computed is not None and _differ(answer, computed, asked):
         if isinstance(backend, FunctionBackend):
-            raise ModelError(
-                f"the function answers text {b} alone, and in one call with other texts, {_pair(answer, computed)}: "
-                "expected an answer that depends on no other inputs of the same call (padding that its model reads, "
-                "numbers in another order); ask it one at a time, lambda texts: [function([text])[0] for text in "
-                f"texts]. {_ALL_THE_SAME}"
-            )
+            raise _of_company(asked, backend, b, answer, computed)
+        # By itself it is run rightly.
+        of_pixels = isinstance(backend, VisionBackend) and backend.tokens is None
+        if of_pixels or (isinstance(backend, TextBackend) and not _differ(answer, _computed(backend, b), asked)):
+            raise _of_company(asked, backend, b, answer, computed)
         why = _cause(asked, backend, b, computed) if isinstance(backend, TextBackend) else ""
         raise ModelError(
             f"{named(asked)} by its own call, and as it is run here, answers input {b} {_pair(answer, computed)}; "
             f"{why or _why_apart(asked)}. {_ALL_THE_SAME}"
         )
+
+
+def _check_company(asked: Any, backend: Backend, own: Mapping[int, Tensor]) -> None:
+    """Compares what is answered about a lone input beside copies of it with its `own` answer: nothing else shows there
+    that answers depend on their company. Models of transformers and timm are known not to."""
+    b = next(iter(own))
+    beside = (
+        None if type(asked).__module__.startswith(("transformers.", "timm.")) else _beside_copies(asked, backend, b)
+    )
+    if beside is not None and _differ(own[b], beside, asked):
+        raise _of_company(asked, backend, b, own[b], beside)
+
+
+def _beside_copies(asked: Any, backend: Backend, b: int) -> Tensor | None:
+    """The answer [C] about the only input, between or behind copies that lack a feature; None where it has company."""
+    if isinstance(backend, FunctionBackend):
+        size = int(backend.lengths[b])
+        if size < 2 or len(set(backend.inputs.texts)) > 1:
+            return None
+        # Between two shorter ones, so that no order by length leaves it where it is.
+        first, last = ([place != left for place in range(size)] for left in (0, size - 1))
+        before, behind = (backend.inputs.without(b, kept, masked=False) for kept in (first, last))
+        try:
+            return backend.model.ask([before, backend.inputs.texts[b], behind])[1]
+        except UnavailableError:
+            raise
+        except Exception:  # about a copy: who asks about it will hear of it
+            return None
+    if len(backend.inputs) > 1:
+        return None
+    both = torch.tensor([b, b], device=backend.device)
+    gone = torch.tensor([[True], [False]], device=backend.device)
+    if isinstance(backend, TextBackend):
+        embedded = backend.embeddings(both, length=int(backend.lengths[b]))
+        if not len(embedded):
+            return None
+        lacks = gone & (backend.inputs.feature_of[both, : embedded.shape[1]] == 0)
+        return backend.logits(embedded.masked_fill(lacks[..., None], 0), both)[1].float()
+    pixels = backend.inputs.pixels[both]
+    lacks = gone[..., None] & (backend.inputs.maps(both) == 0)
+    return backend.asked(pixels.masked_fill(lacks[:, None], 0), asked)[1].float()
+
+
+def _of_company(asked: Any, backend: Backend, b: int, alone: Tensor, beside: Tensor) -> ModelError:
+    """The error about an answer that depends on what else shares a call."""
+    what = "text" if isinstance(backend, FunctionBackend) else "input"
+    one_by_one = "lambda texts: [function([text])[0] for text in texts]"
+    cure = f"ask it one at a time, {one_by_one}" if what == "text" else "take what looks across the batch out of it"
+    return ModelError(
+        f"{named(asked)} answers {what} {b} alone, and in one call with other {what}s, {_pair(alone, beside)}: "
+        "expected an answer that depends on no other inputs of the same call (padding that its model reads, numbers in "
+        f"another order, a mean over the batch); {cure}. {_ALL_THE_SAME}"
+    )
 
 
 def cannot_run(asked: Any, backend: Backend, error: Exception, own: Mapping[int, Tensor]) -> ModelError | None:
@@ -188,6 +241,13 @@ def _cause(asked: Any, backend: TextBackend, b: int, computed: Tensor) -> str:
     if patched(asked) or in_training(asked) or isinstance(inside(asked), Prompt):
         return ""
     given = _given(backend, b)
+    pads = given["input_ids"][0] == backend.inputs.pad_id
+    if bool(pads.any()):
+        return (
+            f"the id of padding, {backend.inputs.pad_id}, is the cause: it stands in the text itself, at token "
+            f"{int(pads.nonzero()[0])}, where this call numbers places or looks for the end by it; leave it out of the "
+            "text, or erase with another token"
+        )
     without = {
         "token_type_ids": "its token_type_ids are the cause: they are of a tokenizer of another kind, and what they "
         "add to the embeddings is not erased with a token; expected a tokenizer that gives none, "

@@ -50,6 +50,36 @@ class WithTopic(Headed):
         return (self.out(self.states(input_ids, attention_mask)[:, 0] + topic),)
 
 
+class Around(nn.Module):
+    """A plain module around an encoder, with a head that pools."""
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.out = nn.Linear(encoder.config.hidden_size, 3)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        states = self.encoder(input_ids, attention_mask=attention_mask)[0]
+        weights = attention_mask.unsqueeze(-1).to(states.dtype)
+        answer: Tensor = self.out((states * weights).sum(1) / weights.sum(1))
+        return answer
+
+
+class MaskedWithin(Around):
+    """It is given ids alone, and sees by itself where padding is."""
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # type: ignore[override]
+        return super().forward(input_ids, (input_ids != 0).long())
+
+
+class Centred(Around):
+    """Its answers depend on what else is in a batch."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        answer = super().forward(input_ids, attention_mask)
+        return answer - answer.mean(dim=0)
+
+
 class Keeping(Headed):
     """It keeps what it computes, as a person looks at it afterwards."""
 
@@ -78,3 +108,9 @@ class Offset(Headed):
             position_ids = 3 + torch.arange(input_ids.shape[1])[None]
         answer = self.bert(input_ids, attention_mask, position_ids=position_ids)
         return (self.out(answer.last_hidden_state[:, 0]),)
+
+
+def around(kind: type[Around], encoder: Any = None) -> Any:
+    """A plain module around BERT, or another encoder."""
+    torch.manual_seed(1)
+    return kind(headed(MeanPooled).bert if encoder is None else encoder).eval()

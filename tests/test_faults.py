@@ -3,6 +3,7 @@ words that name the cause. Tests are named by what the report saw."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import inspect
 import re
@@ -13,13 +14,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sequence_classes
 import tokenizers
 import torch
 import transformers as hf
 from flat import evaluate
-from heads import ByIds, Headed, Keeping, MeanPooled, Offset, PooledAndLogits, WithTopic, headed
+from heads import (
+    Around,
+    ByIds,
+    Centred,
+    Headed,
+    Keeping,
+    MaskedWithin,
+    MeanPooled,
+    Offset,
+    PooledAndLogits,
+    WithTopic,
+    around,
+    headed,
+)
 from supported import two_towers
 from torch import Tensor, nn
 from toy_models import text_inputs, text_model, tokenizer
@@ -164,6 +179,109 @@ def test_a_model_that_keeps_its_outputs_is_copied() -> None:
     assert model.kept["answer"].last_hidden_state.shape == before.shape
 
 
+@pytest.mark.parametrize("kind", [Around, MaskedWithin])
+@pytest.mark.parametrize("erase", ["zero", "pad", "mask", "delete"])
+def test_a_plain_module_around_an_encoder_is_answered_as_by_its_own_call(kind: type[Around], erase: Any) -> None:
+    """The commonest head of one's own; it was refused as no classifier of Hugging Face."""
+    model, inputs = around(kind), text_inputs(text_model())
+    asked = Perturber(model, inputs, erase=erase)
+    keep = asked.feature_mask[:, None].clone()
+    keep[:, 0, 1] = False
+    erased = asked.logits(keep)[:, 0]
+    for b in range(len(inputs)):
+        length = int(inputs.lengths[b])
+        ids, gone = inputs.input_ids[b : b + 1, :length], inputs.feature_of[b, :length] == 1
+        read = {
+            "delete": ids[:, ~gone],
+            "pad": ids.where(~gone, inputs.pad_id),
+            "mask": ids.where(~gone, inputs.mask_id),
+        }
+        lacking = gone[None, :, None] & torch.tensor(erase == "zero")
+        hook = model.encoder.embeddings.register_forward_hook(lambda _, __, out, at=lacking: out.masked_fill(at, 0))
+        mask = {} if kind is MaskedWithin else {"attention_mask": torch.ones_like(read.get(erase, ids))}
+        with torch.no_grad():
+            own = model(read.get(erase, ids), **mask)[0] if erase == "zero" else None
+            hook.remove()
+            own = model(read.get(erase, ids), **mask)[0] if own is None else own
+        assert torch.allclose(erased[b], own, atol=1e-5), (erase, b)
+
+
+def test_a_classifier_inside_a_plain_module_is_reached_and_two_encoders_are_refused() -> None:
+    class Softened(nn.Module):
+        def __init__(self, *models: nn.Module) -> None:
+            super().__init__()
+            self.models = nn.ModuleList(models)
+
+        def forward(self, **given: Any) -> Any:
+            return sum(model(**given).logits for model in self.models) / 3
+
+    model, inputs = text_model(), text_inputs(text_model())
+    asked = Perturber(Softened(model).eval(), inputs)
+    assert torch.allclose(asked.logits_full * 3, Perturber(model, inputs).logits_full, atol=1e-5)
+    with refused("this Softened holds 2 encoders, BertModel, BertModel, each with embeddings of its own", ModelError):
+        Perturber(Softened(model, text_model()).eval(), inputs)
+
+
+def test_a_forward_without_input_ids_is_refused_by_its_names() -> None:
+    class Positional(Around):
+        def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+            return super().forward(x, torch.ones_like(x))
+
+    with refused("the forward of this Positional takes x: expected token ids by the name input_ids", ModelError):
+        Perturber(around(Positional), text_inputs(text_model()))
+
+
+@pytest.mark.parametrize("rows", [[0], [0, 1]])
+def test_answers_that_depend_on_the_batch_are_refused_for_one_text_as_for_several(rows: list[int]) -> None:
+    """Of one text nothing was noticed: its copies share forwards, and every value was another one."""
+    inputs, pixels = text_inputs(text_model())[rows], torch.randn(3, 3, 32, 32)[rows]
+    with refused("answers input 0 alone, and in one call with other inputs", ModelError):
+        Perturber(around(Centred), inputs)
+
+    def centred(texts: list[str]) -> Tensor:
+        logits = torch.tensor(by_length(texts)).log()
+        return (logits - logits.mean(dim=0)).softmax(dim=1)
+
+    def from_short_to_long(texts: list[str]) -> list[list[float]]:
+        return by_length(sorted(texts, key=len))
+
+    texts = [["not a film at all", "who is it, not a film"][row] for row in rows]
+    for function in (centred, from_short_to_long):
+        with refused("alone, and in one call with other texts", ModelError):
+            table_of(function, texts[::-1])
+    table_of(by_length, texts)
+
+    class Batched(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = seer()
+
+        def forward(self, pixels: Tensor) -> Any:
+            return self.model(pixels - pixels.mean(dim=0))
+
+    with refused("answers input 0 alone, and in one call with other inputs", ModelError):
+        table_of(Batched().eval(), pixels)
+
+
+def test_the_padding_token_in_a_text_is_named_as_the_cause() -> None:
+    sizes: dict[str, Any] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
+    torch.manual_seed(0)
+    model = hf.RobertaForSequenceClassification(hf.RobertaConfig(vocab_size=60, pad_token_id=0, **sizes)).eval()
+    for parameter in model.parameters():
+        parameter.data.normal_(0, 0.4)
+    inputs = text_inputs(text_model())[[0]]
+    inputs.input_ids[0, 2] = inputs.pad_id
+    with refused(
+        f"the id of padding, {inputs.pad_id}, is the cause: it stands in the text itself, at token 2", ModelError
+    ):
+        Perturber(model, dataclasses.replace(inputs, token_type_ids=None))
+
+
 # ---------------------------------------------------------------------------------------------- scores from elsewhere
 def test_scores_that_are_padded_on_the_left_are_refused() -> None:
     model, inputs = text_model(), text_inputs(text_model())
@@ -183,6 +301,11 @@ def test_scores_beyond_the_features_of_an_input_are_not_dropped_without_a_word()
     table = evaluate(model, inputs, methods={"mine": scores}, metrics=["aopc_morf"])
     assert table.attrs["notes"]["scores of 'mine'"] == "values beyond the features of inputs 1, 2 are not read"
     table_of(model, inputs, methods={"mine": scores.where(inputs.feature_mask, torch.nan)})
+
+
+def test_words_in_place_of_attributions_are_refused() -> None:
+    with refused("attributions 'mine': the explanation of text 0 is ['a', 'b']: expected an Explanation", InputError):
+        evaluation.evaluate(by_length, ["a film", "not bad"], attributions={"mine": [["a", "b"], ["c", "d"]]})
 
 
 @pytest.mark.parametrize("name", methods("text"))
@@ -277,6 +400,48 @@ def test_answers_sorted_by_size_are_noticed() -> None:
     sorted_answers = table_of(lambda texts: [sorted(row, reverse=True) for row in by_length(texts)], TEXTS)
     assert "as where they are sorted by size (top_k=None)" in sorted_answers.attrs["notes"]["function"]
     assert not table_of(by_length, TEXTS).attrs["notes"]
+
+
+def test_answers_in_one_buffer_are_copied() -> None:
+    """A function that answers in the same memory each time changed the answers that were kept: AOPC .057, not .113."""
+    buffers: list[Any] = [np.zeros((99, 3), dtype=np.float32), torch.zeros(99, 3)]
+
+    def answering_in(buffer: Any) -> Any:
+        def function(texts: list[str]) -> Any:
+            buffer[: len(texts)] = torch.tensor(by_length(texts)).to(torch.float32)
+            return buffer[: len(texts)]
+
+        return function
+
+    expected = table_of(by_length, TEXTS).value.tolist()
+    for buffer in buffers:
+        assert table_of(answering_in(buffer), TEXTS).value.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        lambda rows: [torch.tensor(row) for row in rows],
+        lambda rows: pd.DataFrame(rows, columns=["bad", "fair", "good"]),
+        lambda rows: (row for row in rows),
+        lambda rows: np.array([*rows, None], dtype=object)[:-1],
+        lambda rows: torch.tensor(rows, requires_grad=True),
+    ],
+)
+def test_answers_are_taken_whatever_holds_them(held: Any) -> None:
+    expected = table_of(by_length, TEXTS).value.tolist()
+    found = table_of(lambda texts: held(by_length(texts)), TEXTS)
+    assert found.value.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_function_that_has_to_be_awaited_is_refused() -> None:
+    async def function(texts: list[str]) -> list[list[float]]:
+        return by_length(texts)
+
+    with refused("the function answered a coroutine, as `async def` does", InputError):
+        table_of(function, TEXTS)
+    expected = table_of(by_length, TEXTS).value.tolist()
+    assert table_of(lambda texts: asyncio.run(function(texts)), TEXTS).value.tolist() == expected  # as the message says
 
 
 def test_answers_as_lists_of_dicts_say_the_cure() -> None:
@@ -447,6 +612,11 @@ def test_a_model_of_images_and_texts_is_told_to_be_asked_as_a_function_and_is_ex
     with torch.no_grad():
         own = function(pixels).softmax(dim=1).amax(dim=1)
     assert torch.allclose(Perturber(function, prepare_inputs(function, pixels, unit=16).inputs).full, own, atol=1e-6)
+
+
+def test_images_for_a_model_of_texts_are_refused_as_such() -> None:
+    with refused("does not take images [1, 3, 32, 32]: it reads tokens; expected texts", ModelError):
+        table_of(text_model(), torch.randn(2, 3, 32, 32))
 
 
 def test_further_inputs_of_embeddings_are_named() -> None:

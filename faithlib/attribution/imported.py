@@ -447,7 +447,10 @@ def _of_values(
     """Scores [f] of one text from values of its words or tokens, or of their embeddings."""
     if isinstance(values, str | bytes | dict | Real) or values is None:
         raise InputError(f"the explanation of text {row} is {values!r}: {_EXPECTED}")
-    given = _tensor(values if isinstance(values, Tensor) else np.asarray(values, dtype=float))
+    try:
+        given = _tensor(values if isinstance(values, Tensor) else np.asarray(values, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the explanation of text {row} is {_cut_off(values)}: {_EXPECTED}") from error
     while given.ndim > 1 and given.shape[0] == 1:  # a batch of one
         given = given[0]
     if given.ndim == 2:
@@ -468,6 +471,11 @@ def _of_values(
         f"the explanation of text {row} ({_shown(inputs, i)}) has {counted} values, and the text has {known}: "
         "expected as many; explain the same text, cut at the same length"
     )
+
+
+def _cut_off(values: Any) -> str:
+    said = repr(values)
+    return said if len(said) < 120 else said[:117] + "..."
 
 
 def _shown(inputs: TextInputs | WordInputs, i: int) -> str:

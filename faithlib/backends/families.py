@@ -43,6 +43,9 @@ from faithlib.inputs import TextInputs
 __all__ = ["ModelFamily", "base_of", "family_of"]
 
 
+AS_FUNCTION = "evaluate(lambda texts: model(**tokenizer(texts, padding=True, return_tensors='pt')).softmax(-1), texts)"
+
+
 @dataclass(frozen=True)
 class ModelFamily:
     """A way to ask a model.
@@ -127,7 +130,7 @@ def _full_attention(model: Any, inputs: TextInputs) -> None:
             "depend on the padding: shorten them (max_length), or set config.attention_type = 'original_full'"
         )
     # As the model does by itself with such lengths.
-    getattr(model, model.base_model_prefix).set_attention_type("original_full")
+    base_of(model).set_attention_type("original_full")
 
 
 def _summary_of_last(model: Any, inputs: TextInputs) -> None:
@@ -201,6 +204,16 @@ def base_of(model: Any) -> Any:
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
+    own = isinstance(model, nn.Module) and not type(model).__module__.startswith("transformers.")
+    within = _bases_within(model) if own and not isinstance(model, Prompt) else []
+    if len(within) == 1:
+        return within[0]
+    if len(within) > 1:
+        raise ModelError(
+            f"this {type(model).__name__} holds {len(within)} encoders, {', '.join(type(b).__name__ for b in within)}, "
+            "each with embeddings of its own: expected one; any model can be asked as a function of texts, "
+            f"{AS_FUNCTION}"
+        )
     if isinstance(model, torch.jit.ScriptModule):
         raise ModelError(
             "this model is TorchScript, traced or scripted, whose embeddings cannot be reached: load the model itself, "
@@ -210,9 +223,23 @@ def base_of(model: Any) -> Any:
     asked = model.model if isinstance(model, Prompt) else model
     raise ModelError(
         f"{type(asked).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "
-        f"example BertForSequenceClassification, or one of {', '.join(sorted(_FAMILIES))}; any other model can be "
-        "asked as a function from texts to probabilities (faithlib.inputs.WordInputs)"
+        f"example BertForSequenceClassification, a module of your own around one encoder, or one of "
+        f"{', '.join(sorted(_FAMILIES))}; any other model can be asked as a function from texts to probabilities, "
+        f"{AS_FUNCTION}"
     )
+
+
+def _bases_within(module: nn.Module) -> list[nn.Module]:
+    """The models of transformers inside a module of somebody's own, each below its head."""
+    found: list[nn.Module] = []
+    for part in module.children():
+        if not hasattr(part, "config") or not hasattr(part, "base_model_prefix"):
+            found += _bases_within(part)
+            continue
+        base = getattr(part, part.base_model_prefix, part)
+        if _family(part, base) is not None:
+            found.append(base)
+    return found
 
 
 def family_of(model: Any) -> ModelFamily:

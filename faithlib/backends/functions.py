@@ -8,6 +8,7 @@ Shape letters: R texts of one question, F features, C classes.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from inspect import isawaitable
 from typing import Any, NoReturn
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from faithlib.errors import InputError, ModelError, UnavailableError, counted, some_numbers
 from faithlib.inputs import WordInputs
+from faithlib.segmentation import items_of
 
 __all__ = ["FunctionBackend", "Remembering"]
 
@@ -178,6 +180,13 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     """
     if answer is None:
         raise InputError(f"the function answered None, as one without `return` does: {_EXPECTED}")
+    if isawaitable(answer):
+        getattr(answer, "close", lambda: None)()  # or Python warns that nobody waits for it
+        raise InputError(
+            f"the function answered a {type(answer).__name__}, as `async def` does: {_EXPECTED}; "
+            "give lambda texts: asyncio.run(function(texts))"
+        )
+    answer = _held(answer)
     items = answer if isinstance(answer, list | tuple) else []
     inner = items[0] if items and isinstance(items[0], list | tuple) and items[0] else items
     if inner and isinstance(inner[0], Mapping):
@@ -189,7 +198,8 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     if inner and isinstance(inner[0], str):
         raise InputError(f"the function answered the label {inner[0]!r}: {_EXPECTED}; an estimator's is predict_proba")
     try:
-        numbers = torch.as_tensor(answer, dtype=torch.float32, device="cpu").to_dense()
+        # A copy: a function may answer in the same buffer each time.
+        numbers = torch.as_tensor(answer, dtype=torch.float32, device="cpu").detach().to_dense().clone()
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"the function answered a {type(answer).__name__} ({error}): {_EXPECTED}") from error
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers
@@ -197,6 +207,17 @@ def numbers_of(answer: Any, count: int) -> Tensor:
         shape = f"numbers of shape {list(numbers.shape)} for {counted(count, 'text')}"
         raise InputError(f"the function answered {shape}: {_EXPECTED}")
     return numbers
+
+
+def _held(answer: Any) -> Any:
+    """An answer as one array or nested lists, whatever holds its rows: a frame, a list of tensors, a generator."""
+    if isinstance(answer, Tensor | str | bytes | Mapping):
+        return answer
+    answer = answer.to_numpy() if hasattr(answer, "to_numpy") else answer  # of pandas and polars
+    if getattr(getattr(answer, "dtype", None), "kind", "O") != "O":
+        return answer
+    rows = items_of(answer)
+    return [row.tolist() if hasattr(row, "tolist") else row for row in rows] if isinstance(rows, list) else answer
 
 
 class FunctionBackend:

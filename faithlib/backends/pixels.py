@@ -338,7 +338,13 @@ class VisionBackend:
             if not of_torch or is_out_of_memory(error):
                 raise
             message = f"{_name(model)} does not take images {list(pixels.shape)}: {error}"
-            if getattr(model, "main_input_name", "pixel_values") != "pixel_values" or hasattr(model, "text_model"):
+            reads = getattr(model, "main_input_name", "pixel_values") != "pixel_values"
+            if reads and not hasattr(getattr(model, "config", None), "vision_config"):
+                raise ModelError(
+                    f"{_name(model)} does not take images {list(pixels.shape)}: it reads tokens; expected texts with "
+                    "tokenizer=..., or token ids"
+                ) from error
+            if reads or hasattr(model, "text_model"):
                 message += (
                     "; it reads a text beside each image: ask it as a function of pixels, lambda pixels: "
                     "model(pixel_values=pixels, **texts).logits_per_image.detach()"

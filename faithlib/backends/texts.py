@@ -59,6 +59,8 @@ class TextBackend:
         check_task(model)
         self.model = replica(model)
         self.base = base_of(self.model)
+        if not hasattr(self.model, "config"):  # of a module of somebody's own, whose replica may have one
+            self.model.config = self.base.config
         self.family = family_of(self.model)
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
@@ -68,10 +70,17 @@ class TextBackend:
             self.family.prepare(self.model, self.inputs)
         self._slots = [slot_at(self.base, point) for point in (self.family.point, self.family.also) if point]
         self._embedding_arguments = set(inspect.signature(self.embedding_module.forward).parameters)
+        self._taken = inspect.signature(self.model.forward).parameters
+        self._takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in self._taken.values())
         # A head of one's own may pool with the mask or look for tokens, so it is given both, as its own call is.
         made_elsewhere = not type(self.model).__module__.startswith("transformers.")
         knows_families = isinstance(getattr(self.model, "family", None), ModelFamily)
         self._own_head = made_elsewhere and not knows_families and not isinstance(self.model, Prompt)
+        if self._own_head and not self._takes_any and not {"input_ids", "inputs_embeds"} & {*self._taken}:
+            raise ModelError(
+                f"the forward of {named(self.model)} takes {', '.join(self._taken) or 'nothing'}: expected token ids "
+                "by the name input_ids and, where it has one, attention_mask"
+            )
 
     @property
     def further_arguments(self) -> list[str]:
@@ -152,7 +161,7 @@ class TextBackend:
             )
         if not isinstance(self.model, Prompt):
             given = {}
-            if self._own_head and self._slots and "input_ids" in inspect.signature(self.model.forward).parameters:
+            if self._own_head and self._slots and "input_ids" in self._taken:
                 given["input_ids"] = self.inputs.input_ids[rows, :length] if input_ids is None else input_ids
             return self._numbers(embeddings, rows, mask, shared, token_type_ids, **given)
         return self._of_prompt(embeddings, rows, mask, shared)
@@ -218,7 +227,8 @@ class TextBackend:
     def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
         """What the model, or a part of it that holds the base, answers to embeddings [R, L, D] at the last L places of
         `mask`, as `logits` takes it; what else is `given` goes to the model."""
-        given["attention_mask"] = _mask_argument(mask, embeddings, always=self._own_head)
+        if self._takes_any or "attention_mask" in self._taken or model is not self.model:
+            given["attention_mask"] = _mask_argument(mask, embeddings, always=self._own_head)
         if self.family.by_ids and "input_ids" not in given:
             given["input_ids"] = self._ids(mask[:, -embeddings.shape[1] :])
         elif "input_ids" not in given:

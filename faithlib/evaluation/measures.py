@@ -57,7 +57,7 @@ def families_of(metrics: Sequence[str | Family] | None, *, has_gold: bool) -> di
         }
     metrics = items_of(metrics)
     if not isinstance(metrics, list) or not metrics:
-        raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
+        raise InputError(f"metrics {metrics!r}: expected a list of at least one, as in ['soft_nc', 'saco']")
     named = [metric for metric in metrics if not isinstance(metric, Family)]
     own = [metric for metric in metrics if isinstance(metric, Family)]
     for name in named:
