@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from faithlib.backends.continuation import Continuation
-from faithlib.backends.families import ModelFamily, family_of
+from faithlib.backends.families import ModelFamily, bases_within, family_of
 from faithlib.backends.functions import FunctionBackend, Remembering
 from faithlib.backends.pixels import VisionBackend, is_vit, tokens_of
 from faithlib.backends.prompts import Prompt, PromptClassifier
@@ -107,7 +107,7 @@ def acts_on(model: Any) -> str:
     'token embeddings with positions added'
     """
     sees = getattr(model, "main_input_name", "") == "pixel_values"
-    if not sees and hasattr(model, "base_model_prefix"):
+    if not sees and (hasattr(model, "base_model_prefix") or bases_within(model)):
         return family_of(model).acts_on
     has_tokens = is_vit(getattr(model, "timm_model", model))
     if sees and not has_tokens:

@@ -205,7 +205,7 @@ def base_of(model: Any) -> Any:
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
     own = isinstance(model, nn.Module) and not type(model).__module__.startswith("transformers.")
-    within = _bases_within(model) if own and not isinstance(model, Prompt) else []
+    within = bases_within(model) if own and not isinstance(model, Prompt) else []
     if len(within) == 1:
         return within[0]
     if len(within) > 1:
@@ -229,14 +229,18 @@ def base_of(model: Any) -> Any:
     )
 
 
-def _bases_within(module: nn.Module) -> list[nn.Module]:
-    """The models of transformers inside a module of somebody's own, each below its head."""
+def bases_within(module: Any) -> list[nn.Module]:
+    """The models of transformers inside a module of somebody's own, each below its head; none in a function.
+
+    >>> bases_within(nn.Sequential(nn.Linear(1, 1)))
+    []
+    """
     found: list[nn.Module] = []
-    for part in module.children():
+    for part in module.children() if isinstance(module, nn.Module) else ():
         if not hasattr(part, "config") or not hasattr(part, "base_model_prefix"):
-            found += _bases_within(part)
+            found += bases_within(part)
             continue
-        base = getattr(part, part.base_model_prefix, part)
+        base: Any = getattr(part, str(part.base_model_prefix), part)
         if _family(part, base) is not None:
             found.append(base)
     return found

@@ -59,7 +59,9 @@ class TextBackend:
         check_task(model)
         self.model = replica(model)
         self.base = base_of(self.model)
-        if not hasattr(self.model, "config"):  # of a module of somebody's own, whose replica may have one
+        if not hasattr(self.model, "config") and hasattr(
+            self.base, "config"
+        ):  # of a module of somebody's own, whose replica may have one
             self.model.config = self.base.config
         self.family = family_of(self.model)
         self.device = next(model.parameters()).device
