@@ -119,7 +119,7 @@ def test_a_sentence_of_several_statements_has_one_for_each() -> None:
         (told(decision="undecided", waits_for=MORE_INPUTS, needed=5300), "About 5,300 inputs would decide it"),
         (told(decision="undecided", waits_for=RULE), "More inputs would not decide it."),
         (told(decision="undecided", waits_for=UNOBTAINABLE), "or data that we do not have"),
-        (told(decision="undecided", waits_for=UNOBTAINABLE, needed=1900), "about 1,900 inputs, more than there are"),
+        (told(decision="undecided", waits_for=UNOBTAINABLE, needed=1900), "about 1,900 inputs, more than we have"),
         (replace(told(), required=2), "2 of these 4 hold, so 2 are required."),
         (replace(told(besides={"margin": 0.05}), equivalent=True), "No difference is above the margin of 0.05."),
         (

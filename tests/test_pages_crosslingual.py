@@ -140,8 +140,8 @@ def test_languages_that_are_read_better_than_the_named_best_ones_are_told(middle
     text = tables.read_between({name: cells.mean(language=name) for name in accuracy}, best, worst)
     assert text.startswith(expected)
     if middle > 0.7:
-        assert "Others above bg 0.700, the lowest of the four: vi 0.900." in text
-        assert "Others below sw 0.300, the highest of the three: none." in text
+        assert "Other languages above bg 0.700, the lowest of the four: vi 0.900." in text
+        assert "Other languages below sw 0.300, the highest of the three: none." in text
 
 
 def test_orders_taken_together_with_the_printed_row_the_modified_one_and_neither() -> None:

@@ -17,7 +17,7 @@ from store import Store, units_of
 from faithbook.artifacts import registry
 from faithbook.engine.studies import notebooks
 from faithbook.judge import analysis_plan, decide, deciding, materials, published, report, scoreboard
-from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Trend
+from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Statements, Trend
 from faithbook.judge.multiverse import multiverse
 from faithbook.judge.report import Page, start_page
 from faithbook.judge.scores import REFERENCE, RUN
@@ -203,6 +203,23 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     assert "0.20 (−0.10) ↑" in tables.cell(Comparison(claim["b"].ours, -0.1))
     assert tables.cell(Comparison(claim["b"].ours)).endswith(">0.20</span>")
     assert tables.cell(None) == "–"
+    # What is the same for every input has no interval, and was called equal to whatever is printed.
+    constant = Comparison((claim["b"] - claim["b"]).ours, 0.001)
+    assert tables.cell(constant, 3) == '<span class="pair" title="no interval, n = 40">0.000 (0.001)</span>'
+
+
+def test_parts_of_what_was_never_tested_have_no_answer() -> None:
+    """Neither of a claim nor of one of several statements on which the paper's own repeats disagree."""
+    one = {"a": replace(pairs({"a": 0.6}, {"a": 0.5})["a"], repeats=(0.5, -0.5))}
+    sure = {"a": replace(one["a"], repeats=(0.5, 0.5))}
+    statements = {"direction": sure, "size": one}
+    apart = {name: decide.judge(f"xl_c02/{name}", part, have=()) for name, part in statements.items()}
+    tested = report.Tested(
+        xl_c02=decide.judge("xl_c02", Statements(statements), have=()), xl_c16=decide.judge("xl_c16", one, have=())
+    )
+    answers = tested.without_answers({"xl_c02": apart})["answer"].tolist()
+    assert answers == ["reproduced", "nothing to test", "nothing to test"]
+    assert tested.frame["answer"].tolist() == ["reproduced"] * 3
 
 
 def test_a_table_has_the_papers_rows_and_columns_and_shows_gaps_and_one_we_have_nothing_of_is_refused() -> None:

@@ -297,7 +297,7 @@ def _p(p: float | None) -> str:
 def _trend(told: Told) -> str:
     line = told.verdict
     theirs = "" if line["published"] is None else f"; in the paper's numbers {_number(line['published'], '', 2)}"
-    return capital(f"{_part(line)}: {_number(line['effect'], '', 2)}{theirs}.")
+    return capital(f"{_part(line)}: {_number(line['effect'], '', 2)}{_brackets(_p(line['p']))}{theirs}.")
 
 
 def _same(told: Told) -> str:
@@ -377,7 +377,7 @@ def _undecided(line: Mapping[str, Any]) -> str:
     if line["needed"] and line["waits_for"] == MORE_INPUTS:
         return f"About {line['needed']:,} inputs would decide it, if the true values equal the estimates."
     if line["needed"] and line["waits_for"] == UNOBTAINABLE:
-        return f"It would take about {line['needed']:,} inputs, more than there are."
+        return f"It would take about {line['needed']:,} inputs, more than we have."
     if line["waits_for"] == UNOBTAINABLE:
         return _why_not(line) or "It would take more inputs than there are, or data that we do not have."
     return "More inputs may decide it."

@@ -23,6 +23,7 @@ from IPython.display import Markdown, display
 
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
+from faithbook.engine.studies import confirmations
 from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard, wording
 from faithbook.judge.banner import banner, whose_numbers
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
@@ -42,7 +43,13 @@ from faithlib.errors import DataError, InputError, unknown
 
 _QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
 NEAR = "near the threshold"
+_NOT_JUDGED = (evidence_levels.NOT_TESTED, evidence_levels.NOTHING)
 _ALONE = {Verdict.YES.value: "yes", Verdict.NO.value: "no", Verdict.EQUIVALENT.value: NEAR}
+_UNTESTED = (
+    f"*{evidence_levels.NOTHING.capitalize()}*: of a claim, or a statement of one, on which the paper's own repeats "
+    "disagree"
+)
+"""What it means in the same table."""
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
@@ -56,6 +63,17 @@ class Tested(dict[str, Judged]):
         """Every part of them as data."""
         frames = [verdict.rows for verdict in self.values() if not verdict.rows.empty]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(decide.COLUMNS))
+
+    def without_answers(self, statements: Mapping[str, Mapping[str, Judged]]) -> pd.DataFrame:
+        """`frame`, with no answer of a part that was never tested, because its claim was not, or the one of several
+        `statements` of its claim that it belongs to."""
+        untested: list[bool] = []
+        for name, verdict in self.items():
+            for judged in statements.get(name, {}).values() or [verdict]:
+                untested += [judged.decision == evidence_levels.NOTHING] * len(judged.rows)
+        parts = self.frame
+        refused = pd.Series(untested, dtype=bool) & parts["answer"].notna()
+        return parts.assign(answer=parts["answer"].mask(refused, Verdict.NOTHING.value))
 
 
 def start_page(notebook: str, profile: str, *, values: str = plan.REFERENCE, paper: str) -> Page:
@@ -93,6 +111,7 @@ class Page:
         self._quotable: list[pd.DataFrame] = []
         self._curves: dict[str, Curve] = {}
         self._statements: dict[str, dict[str, Judged]] = {}
+        self._shown: Collection[str] | None = None  # data sets, where the page reads others as well
         self._exhibits = 0  # shown so far: the first one is open whatever its length
         self._claims = published.column("claim")
         self._source = published.sources()
@@ -149,6 +168,7 @@ class Page:
     def data_used(self, datasets: Collection[str] | None = None) -> Markdown:
         """The data used on this page: inputs of each data set (of all, or of those that it shows), whose data and
         models, and which run. The notebooks of the full run are in the page's provenance."""
+        self._shown = datasets
         sources, standing = [], materials.stands_for(self.paper)
         for source in dict.fromkeys(measured.source for measured in self._measured):
             of_source = [measured for measured in self._measured if measured.source == source]
@@ -255,7 +275,7 @@ class Page:
         for name, verdict in tested.items():
             told = self._told(verdict)
             evidence = f" ({materials.evidence_in_words(name, verdict.evidence)})"
-            if verdict.decision in (evidence_levels.NOT_TESTED, evidence_levels.NOTHING):
+            if verdict.decision in _NOT_JUDGED:
                 evidence = ""  # where nothing was judged nothing rests on evidence
             words = self._claims.get(name, "").rstrip(".")
             # The titles of tables and figures name their source themselves.
@@ -267,7 +287,8 @@ class Page:
             else:
                 unseen = scoreboard.unseen_in_short(verdict.rule.same_as or name, verdict.word, again)
                 note_text = " ".join(filter(None, [in_sentences.sentences(told), unseen]))
-                further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again)
+                sizes = {part: len(judged.rows) for part, judged in self._statements[name].items()}
+                further = scoreboard.unseen_in_sentences(verdict.rule.same_as or name, again, sizes=sizes)
                 errs = error_rates.said_of(name, verdict.decision)
                 facts = " ".join(filter(None, [*in_sentences.more(told), errs, further]))
                 if facts:
@@ -284,7 +305,8 @@ class Page:
             days.setdefault(f"{verdict.rule.date}", []).append(f"`{name}`")
         dated = "; ".join(f"{day} ({', '.join(names)})" if len(days) > 1 else day for day, names in days.items())
         number = materials.unrelated(self.notebook)
-        counts = number is not None and any("unrelated" in self._entries[name] for name in tested)
+        decided = [name for name, verdict in tested.items() if verdict.decision not in _NOT_JUDGED]
+        counts = number is not None and any("unrelated" in self._entries[name] for name in decided)
         lines = [f"- {', '.join(names)}: {facts}" for facts, names in besides.items()]
         if number and counts:
             lines.append(f"- The verdicts rest on {in_sentences.models_of_page_in_words(self.notebook, number)}.")
@@ -292,6 +314,8 @@ class Page:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
         if any(in_sentences.names_the_deciding_one(self._told(verdict)) for verdict in tested.values()):
             lines.append(f"- {in_sentences.DECIDES}")
+        if any("On unseen inputs" in facts for facts in besides):
+            lines.append(f"- Unseen inputs were measured with {confirmations()[self.paper].models}.")
         lines.append(f"- Rules as written on {dated}.")
         return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
 
@@ -369,7 +393,9 @@ class Page:
                 f"page.measure(..., printed=published.table({name!r})) gives it one"
             )
         title = caption or self._claims.get(name, name)
-        legend = ", ".join(["ours (published)", *tables.signs_in_words(wide)])
+        without = (long["published"].notna() & long["estimate"].notna() & long["low"].isna()).any()
+        no_sign = ["no sign: ours has no interval"] if without else []
+        legend = ", ".join(["ours (published)", *tables.signs_in_words(wide), *no_sign])
         if published_on:
             title = title.replace(f" on {published_on}", "")
             legend = f"ours (published, on {published_on})"
@@ -436,7 +462,8 @@ class Page:
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
         """
         repeats = [verdict.id for verdict in tested.values() if verdict.rule.same_as in tested]
-        all_parts = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
+        all_parts = tested.without_answers(self._statements)
+        all_parts = frame = all_parts[~all_parts["claim"].isin(repeats)]
         if not self.judges:
             all_parts = all_parts.drop(columns="answer")
         elif answers is not None:
@@ -453,6 +480,8 @@ class Page:
             claims_and_answers = zip(frame["claim"], wide["on its own"], strict=True)
             near = {str(claim) for claim, answer in claims_and_answers if answer == NEAR}
             caption = f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(claim).margin for claim in near)}"
+        if "on its own" in wide and evidence_levels.NOTHING in set(wide["on its own"]):
+            caption = f"{caption.rstrip('.')}. {_UNTESTED}"
         nothing = "*No part of these claims can be compared.*"
         return self.listing(
             all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
@@ -520,7 +549,10 @@ class Page:
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:
         """What ran where, once a page: every exhibit's line leads here."""
-        n = sum(measured.frame[["dataset", "id"]].drop_duplicates().shape[0] for measured in self._measured[:1])
+        sizes = _sizes(self._measured)
+        if self._shown is not None:
+            sizes = _of_these(sizes, self._shown)
+        n = sum(sum(counted.values()) for counted in sizes.values())
         name = f"provenance-{self.notebook.replace('_', '-')}"
         of_book = [measured.notebook for measured in self._measured if measured.source == REFERENCE]
         of_run = [measured.notebook for measured in self._measured if measured.source != REFERENCE]

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from faithbook.engine.studies import confirmations
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import of_size
-from faithbook.stats.evidence_levels import MIXED, REPRODUCED, SUBSTITUTE, UNDECIDED, display_label
+from faithbook.stats.evidence_levels import MIXED, NOTHING, REPRODUCED, SUBSTITUTE, UNDECIDED, display_label
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
 
@@ -181,8 +182,11 @@ def unseen_in_short(name: str, word: str, verdicts: pd.DataFrame | None = None) 
     return f"The same on unseen inputs{said.removeprefix(word)}." if said == same else f"On unseen inputs: {said}."
 
 
-def unseen_in_sentences(name: str, verdicts: pd.DataFrame | None = None) -> str:
-    """The verdict on unseen inputs of an id in sentences for the note under a claim; "" where there is none.
+def unseen_in_sentences(
+    name: str, verdicts: pd.DataFrame | None = None, *, sizes: Mapping[str, int] | None = None
+) -> str:
+    """The verdict on unseen inputs of an id in sentences for the note under a claim; "" where there is none. `sizes`:
+    how many comparisons there are of each statement of a sentence that makes several.
 
     >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
@@ -197,9 +201,7 @@ was measured on unseen inputs: undecided.'
     row = _as_text(rows.loc[name])
     decided = _decided_unseen(row, "" if is_planned(name) else "sized for the headline claims")
     said = [f"On unseen inputs, after the rules were frozen: {decided}."]
-    if row["parts"] not in ("", "1"):  # of one comparison the decision says whether it holds
-        verb = "holds" if row["passed"] == "1" else "hold"
-        said.append(f"{row['passed']} of {row['parts']} comparisons {verb}.")
+    said += filter(None, [_counted_unseen(name, row, sizes or {})])
     of_statements = _statements_unseen(name, row)
     if of_statements:
         said.append(of_statements)
@@ -208,15 +210,36 @@ was measured on unseen inputs: undecided.'
         which = "The lowest" if rule and rule.rule == "each" else "The one that decides"
         said.append(f"{which}: {decides}.")
     if row["before"]:
-        said.append(
-            "On the inputs of the main run, with the one model that was measured on unseen inputs: "
-            f"{display_label(row['before'], row['evidence'])}."
-        )
+        planned = confirmations().get(column("paper").get(name, ""))
+        one = planned is None or planned.models.startswith("one")
+        models = "one model that was" if one else "models that were"
+        before = display_label(row["before"], row["evidence"])
+        said.append(f"On the inputs of the main run, with the {models} measured on unseen inputs: {before}.")
     if both := _decided_of_both(row):
         value = _value_of_both(name, row)
         told = value if of_statements else f"The same comparison: {value}"
         said += filter(None, [f"On {both}.", f"{told}." if value else "", "This is no independent evidence."])
     return " ".join(said)
+
+
+def _counted_unseen(name: str, row: Mapping[str, str], sizes: Mapping[str, int]) -> str:
+    """How many comparisons hold on unseen inputs, of those that were tested; "" of one alone, and where a rule decides
+    all of them together.
+
+    >>> row = {"passed": "8", "parts": "16", "reason": "direction: undecided; size: nothing to test"}
+    >>> _counted_unseen("xl_c02", row, {"direction": 9, "size": 7})
+    '8 of 9 comparisons hold; 7 more are not tested.'
+    >>> _counted_unseen("crosslingual_table1", {"passed": "1", "parts": "3", "reason": ""}, {})
+    ''
+    """
+    known = analysis_plan.plan().get(name)
+    together = known is not None and known.rule in ("order", "trend")
+    if row["parts"] in ("", "1") or together:
+        return ""
+    untested = sum(size for part, size in sizes.items() if f"{part}: {NOTHING}" in row.get("reason", "").split("; "))
+    verb = "holds" if row["passed"] == "1" else "hold"
+    besides = f"; {untested} more are not tested" if untested else ""
+    return f"{row['passed']} of {int(row['parts']) - untested} comparisons {verb}{besides}."
 
 
 def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:

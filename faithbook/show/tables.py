@@ -3,6 +3,7 @@ papers' own tables, ours with the published value in the same cell.
 
 Such a cell reads `0.82 (0.40)`: ours, and the published value in brackets. Its sign says how they lie to one another
 (colour says it again): `≈` the published value is within the 95 % interval of ours, `↑` ours is above it, `↓` below.
+Where ours has no interval (it is the same for every input, say) there is no sign.
 """
 
 from __future__ import annotations
@@ -209,7 +210,8 @@ def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str
         return "–" if pair is None or math.isnan(pair.published) else f"– ({rounded(pair.published, digits)})"
     interval = pair.ours.interval()
     low, high = (rounded(end, digits + 1) for end in (interval.low, interval.high))
-    hint = f"95 % interval {low} to {high}, n = {pair.ours.n:,}"
+    without = math.isnan(interval.low)
+    hint = f"{'no interval' if without else f'95 % interval {low} to {high}'}, n = {pair.ours.n:,}"
     kind, printed = "", ""
     if not math.isnan(pair.published):
         side = "agrees"
@@ -217,8 +219,9 @@ def cell(pair: Comparison | None, digits: int = 2, *, signs: bool = True) -> str
             side = "lower"
         elif interval.low > pair.published:
             side = "higher"
-        kind = f" pair-{side}" if signs else ""
-        printed = f" ({rounded(pair.published, digits)})" + (f" {_SIGNS[side]}" if signs else "")
+        signed = signs and not without
+        kind = f" pair-{side}" if signed else ""
+        printed = f" ({rounded(pair.published, digits)})" + (f" {_SIGNS[side]}" if signed else "")
     if pair.book is not None:
         kind, printed = "", f" ({rounded(float(pair.book.point), digits)}) {apart(pair.from_book)}".rstrip()
         hint += f"; the book's n = {pair.book.n:,}"

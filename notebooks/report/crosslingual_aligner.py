@@ -34,6 +34,8 @@ page = start_page("crosslingual_aligner", profile, values=values, paper="zaman_b
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
 links = page.measure("crosslingual_alignment", over=["gold", "method", "layer", "metric"])
 aligners = Aligners(links, LAYER)
+compared = page.measure("crosslingual_alignment", parts=["agreement"], over=["language", "metric"])
+batches = page.measure("crosslingual_alignment", parts=["cka"], over=["model", "language"], bounds=(0, 1))
 
 
 # %% tags=["remove-input"]
@@ -138,7 +140,6 @@ Markdown(aligners.lower_layers())
 # But the encoder and `fast_align` work so differently that they rarely make the same mistake. The table has F1 between their links:
 
 # %%
-compared = page.measure("crosslingual_alignment", parts=["agreement"], over=["language", "metric"])
 f1 = agreement_of_aligners(compared)
 page.listing(
     f1,
@@ -170,7 +171,6 @@ Markdown(
 # as many batches as one order has: another order makes the estimate more stable but no interval narrower.
 
 # %%
-batches = page.measure("crosslingual_alignment", parts=["cka"], over=["model", "language"], bounds=(0, 1))
 rates = batches.each(found_batches)
 models, languages = batches.levels("model"), batches.levels("language")
 page.table(

@@ -35,8 +35,8 @@ value = rho(steps)
 def in_short():
     """The result of this page in a sentence."""
     return (
-        f"the explanations of this message ({len(english)} words) and of its {NAME} translation ({len(german)} words), joined by "
-        f"{len(pairs)} links, have a rank correlation of {value:.2f}."
+        f"the scores that {label(LEADER[0])} with L2 gives to the words of one message ({len(english)} words) and of its {NAME} "
+        f"translation ({len(german)} words), carried along {len(pairs)} links, have a rank correlation (rho) of {value:.2f}."
     )
 
 

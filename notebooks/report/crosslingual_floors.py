@@ -45,12 +45,18 @@ texts = measured_texts(page)
 def in_short():
     """The result of this page in a sentence."""
     highest, *_ = best_first(rho["main"], "loss", LOOKING)
+    then, *_ = best_first(rho[TREATED], "loss", LOOKING)
+    ahead = (
+        f" ({row_label(*then)} is the highest then, with {spoken(rho[TREATED](then, 'loss'), '.2f')})"
+        if then != highest
+        else ""
+    )
     return (
         f"Attributions that ignore the prediction reach a rho of {spoken(rho['main'](BLIND[0], 'loss'), '.2f')} (uniform scores) and "
         f"{spoken(rho['main'](BLIND[1], 'loss'), '.2f')} (norm of the embedding); the highest of the methods, "
         f"{row_label(*highest)}, has {spoken(rho['main'](highest, 'loss'), '.2f')}, and "
         f"{spoken(rho[TREATED](highest, 'loss'), '.2f')} with means over word pieces and links and without words that are copied or have "
-        f"no link (n = {rho['main'](highest, 'loss').ours.n} texts; x∇x is input × gradient, L2 the norm over a word's dimensions)."
+        f"no link{ahead} (n = {rho['main'](highest, 'loss').ours.n} texts; x∇x is input × gradient, L2 the norm over a word's dimensions)."
     )
 
 

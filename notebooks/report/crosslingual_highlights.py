@@ -85,8 +85,9 @@ page.in_short(in_short)
 # (Table 5), and people check a sample of these (Table 6).
 #
 # The human highlights are those of e-SNLI. Two {term}`substitutes <substitute data>`, phrases of film reviews and sentences of papers,
-# are only in the first table and in a section of their own, on the texts for which all explanations were computed. Translations are XNLI's. Intervals come from resampling texts, each with
-# everything that was measured on it. TP, loss, μ, L2 and activation are explained {doc}`with Table 1 <crosslingual_tables>`.
+# are only in the first table and in a section of their own, there on the texts for which all explanations were computed (their *n* is
+# smaller than the number of film reviews above). Translations are XNLI's. Intervals come from resampling texts, each with everything that
+# was measured on it. TP, loss, μ, L2 and activation are explained {doc}`with Table 1 <crosslingual_tables>`.
 
 # %% [markdown]
 # ## Table 4: thirteen explanations against marks made by people

@@ -173,7 +173,8 @@ def means_of_columns(table: pd.DataFrame, columns: Sequence[str]) -> Callable[[s
     4.0
     """
     long = table.melt("input", list(columns), "quantity", "value").dropna(subset=["value"])
-    cells = Conditions.of(long.astype({"value": float}), over=["quantity"], unit="input", n_resamples=1999)
+    counts = long.astype({"value": float})
+    cells = Conditions.of(counts, over=["quantity"], unit="input", bounds=(0, float("inf")), n_resamples=1999)
     return lambda quantity: Comparison(cells.mean(quantity=quantity))
 
 
@@ -432,9 +433,9 @@ def read_between(read: Mapping[str, Estimate], best: Sequence[str], worst: Seque
         return ", ".join(f"{language} {spoken(read[language], '.3f')}" for language in languages) or "none"
 
     return (
-        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Others above "
-        f"{accuracies([good])}, the lowest of the four: {accuracies(above)}. Others below {accuracies([bad])}, the "
-        f"highest of the three: {accuracies(below)}."
+        f"Our own order differs from the claimed one (accuracy, mean over models; n = {read[good].n}). Other "
+        f"languages above {accuracies([good])}, the lowest of the four: {accuracies(above)}. Other languages below "
+        f"{accuracies([bad])}, the highest of the three: {accuracies(below)}."
     )
 
 
