@@ -1,4 +1,4 @@
-"""Every finding in one figure: what is drawn where, and that its words can be read."""
+"""All that was judged in one figure: what is drawn where, and that its words can be read."""
 
 from __future__ import annotations
 

@@ -68,10 +68,11 @@ def cited_of(name: str, paper: str) -> str:
     """Whose words an id is: its paper's, or of a claim of a preprint the preprint's, which begins it.
 
     >>> cited_of("soft_c01", "zhao_aletras_2023"), cited_of("lm_ice_c01", published.OUR_OWN)
-    ('Zhao & Aletras 2023', 'Basu & Chakraborty (2026)')
+    ('Zhao & Aletras 2023', 'Basu & Chakraborty 2026 (preprint)')
     """
     if published.column("source")[name] == published.PREPRINT:
-        return published.column("claim")[name].partition(", on a small model")[0]
+        authors, _, year = published.column("claim")[name].partition("), on a small model")[0].partition(" (")
+        return f"{authors} {year} (preprint)"
     return cited(paper)
 
 

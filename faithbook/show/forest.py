@@ -1,4 +1,4 @@
-"""Every finding in one figure, published against ours: a line each, as text with a small drawing beside it.
+"""All that was judged in one figure, published against ours: a line each, as text with a small drawing beside it.
 
 Lines are HTML, so that their words can be read at any width, on a phone, in the dark and in print. A drawing shows ours
 with its 95 % interval, the published value, and the region in which the claim holds. Quantities of different findings

@@ -77,7 +77,7 @@ highest = "; ".join(
 keeping = "; ".join(f"wrongly {row.Index} {row.sum} of {row.size}" for row in kept_by_side.itertuples(name="Side"))
 caption = (
     "How often one mean at the threshold is called above it (wrongly yes) or below it (wrongly no): the highest rate over 10, 24, 60, 200 "
-    "and 200+12 clusters (independent inputs; *200+12*: two data sets of unequal size), by the shape of the values. *Now*: the test that "
+    "and 200+12 clusters (independent inputs; *200+12*: two data sets of unequal size), by the shape of the values. A *world* is one simulated sample whose true mean is known; here it is exactly at the threshold. The last six rows have the shapes of values of this book, resampled. *Now*: the test that "
     "judges; *before*: the rules up to 28 November 2026. *Share of .95*: a mean of zeros and ones that is 0.95; *beta(.5, 3)*: "
     "skewed shares; *paired 0/1*: differences of two shares. Dotted: 2.5 in 100. Each mark is the worst of five, so that chance alone puts "
     f"some beyond the line. Highest now: {highest}. Rates that keep the promise within their Monte Carlo interval: {keeping}."

@@ -40,6 +40,7 @@ page.in_short(
 # are those that {cite:t}`zhao_aletras_2023` call *hard*.
 #
 # :::{dropdown} What the columns say, and what *more* has
+# - *Source*: whose words they are. A claim of a preprint was tested on one small language model, and counts among our own questions.
 # - *Ours, 95 % interval (published)*: the number that decides. Of a claim of several comparisons that is one of them:
 #   they are put in order by how well they support the claim, and it is the last of those that the rule asks for.
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
@@ -112,13 +113,14 @@ page.listing(
 )
 
 # %% [markdown]
-# ## Every finding, published against ours
+# ## Every claim, table and figure that we judged, in one figure
 #
 # The dot is ours with its 95 % interval, the diamond the published value; shaded is where the claim holds. Quantities have different
 # units, so each line has a scale of its own: what lies farthest from the border is at the edge. Where a published number was
 # worked out again, nothing is shaded: the diamond is in the middle, and the dot is on it if ours is the same number. Of a claim of several comparisons
 # the one that decides is drawn, and the test allows for their number, so that an interval may clear the border before the claim
-# does. Orders and trends are tested by permutations. What an *undecided* line would have to pass stands below the word. Each line links to its row of the table above.
+# does. For an order (Kendall's tau) or a trend (a correlation) shading shows only the first of two conditions: it must also beat 97.5 % of
+# random orders. What an *undecided* line would have to pass stands below the word. Each line links to its row of the table above.
 
 # %% tags=["remove-input"]
 findings = summary.findings(board)
