@@ -33,7 +33,7 @@ page.in_short(lambda: prompted.bounds_in_short(mean, datasets, methods) if avail
 # %% [markdown]
 # A prompt of eight sentences has 256 subsets, so the best and the worst order are known exactly, and so is NAOPC
 # {cite:p}`edin_2025`. Two measures of context attribution, LDS and the top-k drop {cite:p}`cohen_wang_2024`, are computed
-# from the same 256 outputs. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
+# from the same 256 outputs. The model is small: SmolLM2-135M-Instruct {cite:p}`allal_2025`.
 
 # %% [markdown]
 # ## The prompts

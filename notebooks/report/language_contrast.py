@@ -39,7 +39,7 @@ page.in_short(lambda: prompted.contrast_in_short(share, methods) if available el
 # %% [markdown]
 # After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
 # {cite:t}`arras_2025` explain such predictions by a contrast. The sentences are our own, so the truth is known without
-# annotation. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
+# annotation. The model is small: SmolLM2-135M-Instruct {cite:p}`allal_2025`.
 
 # %% [markdown]
 # ## How often the subject is first
@@ -59,7 +59,7 @@ if available:
         xlabel="share of sentences whose subject is first",
     )
     caption = (
-        "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M); "
+        "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M-Instruct); "
         f"n = {counted:,} sentences. Chance is one in five."
     )
     figure = page.figure(fig, "language_contrast_first", alt=alt, caption=caption)

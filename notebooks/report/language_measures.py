@@ -72,7 +72,7 @@ if available:
     fig, alt = marking.amounts_drawn(amounts, marking.correlations_with_amount(score))
     caption = (
         "How much a method marks and its soft metrics (higher is better), as they are and at equal retention, with 95 % intervals. "
-        f"SmolLM2-135M, SST-2, n = {amounts.n.min()} texts."
+        f"SmolLM2-135M-Instruct, SST-2, n = {amounts.n.min()} texts."
     )
 page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=amounts) if available else None
 
@@ -104,7 +104,7 @@ if available:
     shares = marking.first_shares(first_token)
     even = first_token("share", "even_share", "attention").ours.point
     fig, alt = marking.first_shares_drawn(shares, even)
-    caption = f"The first token's share of a prompt's scores; dotted: an even share, {even:.0%}. SmolLM2-135M, SST-2, n = {shares.n.min()}."
+    caption = f"The first token's share of a prompt's scores; dotted: an even share, {even:.0%}. SmolLM2-135M-Instruct, SST-2, n = {shares.n.min()}."
 page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares) if available else None
 
 # %% [markdown]

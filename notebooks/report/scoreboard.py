@@ -69,7 +69,7 @@ page.findable(every_verdict, "scoreboard_verdicts", caption=caption, data="score
 #
 # The rules of studies 1 to 4 were written or changed after values had been seen: their verdicts are exploratory. About a third of the
 # test sets was kept back. When the rules had been frozen, a sample of it was measured with one model of each of studies 1 to 3 (of study
-# 4 with the two models that its last claim compares), and each finding that it reaches was judged once. The number of inputs was planned
+# 4 with the two models that its claim c06 compares), and each finding that it reaches was judged once. The number of inputs was planned
 # for the headline claims and, a day later, for some further ones ([the plan](https://github.com/faithlib/faithlib/blob/main/data/confirmatory_sizes.csv)).
 # For other findings it may be too small, and *undecided* is to be expected. *Before, same model* is what that model alone gives on the
 # inputs of the main run. Where a finding is undecided with the sign that it had before, the decision on both samples together is in brackets; it

@@ -119,7 +119,9 @@ Markdown(advice.cost_of_srg(table))
 #
 # Two columns have the rank correlation with the truth on these two models. *Inputs to separate* is how many inputs separate real
 # explanations from random scores with a power of 80 %. *Model calls* are those of these texts and images, which have other numbers of
-# features than the models of the first table. {doc}`together_planted_truth` has the intervals.
+# features than the models of the first table. Metrics that one run computes each have the price of the whole run: both directions of AOPC
+# and of NAOPC, both soft metrics, NS and NC, both of ERASER, SaCo with AUC and LOdds, and N-AUC with AUTPC. {doc}`together_planted_truth`
+# has the intervals.
 
 # %%
 page.listing(

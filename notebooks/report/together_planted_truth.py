@@ -113,9 +113,9 @@ page.figure(
 )
 
 # %% [markdown]
-# The next table has the same shares, mean over metrics, also for a second way to erase on `trained`. The file
-# `together_preferred.csv` has other degraded versions of the truth too: a quarter or half of the scores shuffled, reversed scores (the
-# *opposite*), and random ones.
+# The next table has the same shares, mean over metrics, also for a second way to erase on `trained`. NAOPC was not measured
+# there, so that the rows `delete` and `blur` are means over two metrics fewer than the others. The file `together_preferred.csv` has
+# other degraded versions of the truth too: a quarter or half of the scores shuffled, reversed scores (the *opposite*), and random ones.
 
 # %%
 WAY = ["modality", "model", "erase"]
