@@ -130,7 +130,7 @@ def test_amounts_explain_what_equal_ones_mend() -> None:
     assert pipeline.amounts_explain(found)
     words = pipeline.what_amounts_explain(found)
     assert "from between 0.20 and 0.20 to between 0.60 and 0.60" in words
-    assert "Ties are at most 10 %" in words and "in 1 of 1 rows" in words and "(at most 0.30)" in words
+    assert "ties are at most 10 %" in words and "in 1 of 1 rows" in words and "(at most 0.30)" in words
     assert not pipeline.amounts_explain(amounts(0.6))
     assert pipeline.what_amounts_explain(amounts(0.6)) == ""
     assert not pipeline.amounts_explain(found[found.what == "ties"])

@@ -71,8 +71,8 @@ page.in_short(
 # %% [markdown]
 # **Diagnosticity** is the share of texts on which a metric scores a real explanation above a random one; 0.5 is chance.
 # NC (comprehensiveness) and NS (sufficiency) erase whole words and are called *hard*; Soft-NC and Soft-NS blur every word in
-# proportion to its importance ({doc}`../foundations/metrics`). On average the paper has the soft metrics above the hard ones. With
-# the formulas of its text we find the opposite ({doc}`soft_tables`). This page tries what may explain that: the model, how it is
+# proportion to its importance ({doc}`../foundations/metrics`). On average Zhao and Aletras {cite}`zhao_aletras_2023`, the paper of
+# study 1, have the soft metrics above the hard ones. With the formulas of its text we find the opposite ({doc}`soft_tables`). This page tries what may explain that: the model, how it is
 # trained, and eight choices that the released code makes differently from the text.
 
 # %% [markdown]
@@ -217,7 +217,7 @@ page.listing(
     amounts,
     "soft_pipeline_amounts",
     caption="Diagnosticity under soft metrics with min-max amounts, with equal amounts (ranks), and the difference; with min-max on "
-    f"either half of the texts by confidence (n / 2 each); and the share of ties. {SIZES['mpnet']}, one training run, 95 % intervals",
+    f"either half of the texts by confidence (n / 2 each); and the share of ties with min-max. {SIZES['mpnet']}, one training run, 95 % intervals",
     empty=ONE_SIZE,
     wide=pipeline.amount_table(amounts),
 )

@@ -183,7 +183,8 @@ def same_in_words(judged: pd.DataFrame, decided: pd.DataFrame) -> str:
     return (
         f"On SST and AG News the two models have the same decision in {same} of {number} claims. The claim on long "
         f"texts was tested with the smaller model only. The other {of_study - len(judged)} claims of this study need "
-        "data or models that we lack, or are judged on other pages; the file has all, and those of study 4."
+        "data or models that we lack, or are judged on other pages; the file has all, and those of study 4 on "
+        "normalised AOPC."
     )
 
 

@@ -538,10 +538,10 @@ def what_amounts_explain(amounts: pd.DataFrame) -> str:
     return (
         "**The amounts explain why these values are below chance.** With equal amounts every value rises, from "
         f"{before} to {after}; each change has an interval above zero. Equal amounts do not show that every order is "
-        "informative: where an interval under ranks includes 0.50, the order is not better than chance. Ties are at "
-        f"most {100 * highest[TIED]:.0f} % of the comparisons. Confidence may add to it: the more confident half has "
-        f"the lower value in {lower} of {len(by_half)} rows, but the less confident half is below chance as well (at "
-        f"most {highest[HALVES['less']]:.2f})."
+        "informative: where an interval under ranks includes 0.50, the order is not better than chance. With min-max, "
+        f"ties are at most {100 * highest[TIED]:.0f} % of the comparisons. Confidence may add to it: the more "
+        f"confident half has the lower value in {lower} of {len(by_half)} rows, but the less confident half is below "
+        f"chance as well (at most {highest[HALVES['less']]:.2f})."
     )
 
 
