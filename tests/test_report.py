@@ -18,7 +18,7 @@ from faithbook.artifacts import registry
 from faithbook.engine.studies import notebooks
 from faithbook.judge import analysis_plan, decide, deciding, materials, published, report, scoreboard
 from faithbook.judge.decide import OnlyIf, Ordered, SameNumber, Statements, Trend
-from faithbook.judge.multiverse import multiverse
+from faithbook.judge.multiverse import Curve, multiverse
 from faithbook.judge.report import Page, start_page
 from faithbook.judge.scores import REFERENCE, RUN
 from faithbook.show import tables
@@ -298,6 +298,29 @@ def test_the_result_is_of_what_was_measured_and_a_run_without_it_says_so(store: 
     said = page.in_short(lambda: f"rollout has {at('rollout').ours.point:.1f}.").data
     assert said.startswith("**In short.** Rollout has 0.3.\n\n**Data used.**")
     assert "has not measured" in page.in_short(lambda: f"lrp has {at('lrp').ours.point:.1f}.").data
+
+
+def test_the_data_used_are_those_of_the_whole_page(store: Store) -> None:
+    """They were those that its first cells had read."""
+    for seed, dataset in enumerate(("fashion", "mnist")):
+        store.add("saco_metrics", saco({"rollout": 0.3}, seed=seed), dataset=dataset)
+    page = begin(store, "saco_stand_ins")
+    page.measure("saco_metrics", over=["method"], prepare=lambda units: units[units.dataset == "fashion"])
+    opening = page.in_short(lambda: "a result.")
+    page.measure("saco_metrics", over=["method"])
+    before = opening.data
+    page.finish()
+    assert "mnist" not in before and "mnist" in opening.data and opening.data.startswith("**In short.** A result.")
+
+
+def test_why_a_variant_is_grey_on_one_side_of_zero() -> None:
+    """Of several comparisons the interval is of one; a claim of several statements has words of its own."""
+    row = {"estimate": -0.2, "low": -0.4, "high": -0.01, "answer": "undecided"}
+    frame = pd.DataFrame([row | {"high": 0.1}, row])
+    said = Curve("saco_c06", ("setting",), frame).grey_in_words
+    assert "although its interval is below zero" in said and "number of comparisons" in said
+    assert Curve("saco_c06", ("setting",), frame[:1]).grey_in_words == ""
+    assert Curve("saco_c03", ("setting",), frame).grey_in_words == ""
 
 
 def test_of_committed_values_the_result_has_to_be_there(store: Store) -> None:

@@ -156,8 +156,8 @@ def test_both_verdicts_are_shown(home: Path) -> None:
     counted = ("judged again", "further again", "released", "exploratory only")
     assert sum(told[kind] for kind in counted) == told["own"]
     # A sample that was not planned for a finding says so where its decision is told.
-    assert "sized for the headline claims" in scoreboard.unseen_in_sentences("saco_c01")
-    assert "sized for the headline claims" not in note
+    assert "n was chosen for the main claims" in scoreboard.unseen_in_sentences("saco_c01")
+    assert "n was chosen" not in note
 
 
 def test_the_committed_verdicts_follow_from_the_committed_values() -> None:

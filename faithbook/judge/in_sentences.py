@@ -20,7 +20,7 @@ from faithbook.judge import analysis_plan, published, wording
 from faithbook.judge.analysis_plan import OF_PARTS, Rule
 from faithbook.judge.decide import OWN_REPEATS, UNREPORTED, Judged
 from faithbook.judge.deciding import columns_of, required
-from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE
+from faithbook.judge.scoreboard import FIELDS, MORE_INPUTS, RULE, UNOBTAINABLE, p_in_words
 from faithbook.judge.wording import STATEMENTS, capital
 from faithbook.show.labels import label
 from faithbook.show.tables import of_size, rounded
@@ -287,11 +287,7 @@ def _order(told: Told) -> str:
 
 def _p(p: float | None) -> str:
     """A p-value for the brackets behind a number; "" where the line has none."""
-    if p is None:
-        return ""
-    if p < 0.001:
-        return "p < 0.001"
-    return f"p = {rounded(p, 3)}"
+    return "" if p is None else p_in_words(p)
 
 
 def _trend(told: Told) -> str:

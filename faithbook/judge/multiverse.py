@@ -103,6 +103,24 @@ class Curve:
         return pd.DataFrame(rows)
 
     @property
+    def grey_in_words(self) -> str:
+        """Why a variant is undecided although its interval lies on one side of the line of its rule, in a sentence; ""
+        where there is none, and of a claim that makes several statements, of which the figure shows one."""
+        rule = analysis_plan.rule(self.id)
+        if rule.rule not in ("direction", "each"):
+            return ""
+        open_ones = self.frame[self.frame["answer"] == Verdict.UNDECIDED.decision]
+        below, above = (open_ones["high"] < rule.threshold).any(), (open_ones["low"] > rule.threshold).any()
+        sides = [side for side, there in (("below", below), ("above", above)) if there]
+        if not sides:
+            return ""
+        line = "zero" if rule.threshold == 0 else f"{rule.threshold:g}"
+        return (
+            f"A variant can be undecided although its interval is {' or '.join(sides)} {line}, because the interval is "
+            "of one comparison, and the rule corrects for the number of comparisons."
+        )
+
+    @property
     def unjudged(self) -> Curve:
         """The same estimates without what the rule says of them."""
         return replace(self, frame=self.frame.drop(columns=["answer", "word"]))

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import DisplayHandle, Markdown, display
 
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
@@ -53,6 +53,26 @@ _UNTESTED = (
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
+
+
+class Opening(Markdown):
+    """The first words of a page, its result and the data used: the second are renewed in the page that shows them when
+    its later cells have read further data."""
+
+    def __init__(self, result: str, data_used: str) -> None:
+        super().__init__("\n\n".join(filter(None, [result, data_used])))
+        self._result = result
+        self._handle: DisplayHandle | None = None
+
+    def _ipython_display_(self) -> None:
+        self._handle = display(Markdown(self.data), display_id=True)
+
+    def renew(self, data_used: str) -> None:
+        """Show other data used from now on."""
+        text = f"{self._result}\n\n{data_used}"
+        if self._handle is not None and text != self.data:
+            self._handle.update(Markdown(text))
+        self.data = text
 
 
 class Tested(dict[str, Judged]):
@@ -112,6 +132,7 @@ class Page:
         self._curves: dict[str, Curve] = {}
         self._statements: dict[str, dict[str, Judged]] = {}
         self._shown: Collection[str] | None = None  # data sets, where the page reads others as well
+        self._opening: Opening | None = None
         self._exhibits = 0  # shown so far: the first one is open whatever its length
         self._claims = published.column("claim")
         self._source = published.sources()
@@ -163,7 +184,8 @@ class Page:
             if any(scores.source == REFERENCE for scores in self._measured):
                 raise
             result = "*This run has not measured all numbers of this page's result.*"
-        return Markdown(f"{result}\n\n{self.data_used(datasets).data}" if self._measured else result)
+        self._opening = Opening(result, self.data_used(datasets).data if self._measured else "")
+        return self._opening
 
     def data_used(self, datasets: Collection[str] | None = None) -> Markdown:
         """The data used on this page: inputs of each data set (of all, or of those that it shows), whose data and
@@ -522,6 +544,8 @@ class Page:
 
     def curve(self, curve: Curve, name: str, *, caption: str, names: Mapping[str, str] | None = None) -> Markdown:
         """A specification curve as a figure, with its data; `names`: of choices, for readers."""
+        grey = curve.grey_in_words if self.judges else ""
+        caption = f"{caption.rstrip('.')}. {grey}" if grey else caption
         curve = (curve if self.judges else curve.unjudged).called(names or {})
         return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
 
@@ -578,6 +602,8 @@ class Page:
         quotable = [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]
         if quotable and self.judges:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
+        if self._opening is not None and self._measured:  # later cells may have read further data sets
+            self._opening.renew(self.data_used(self._shown).data)
         if self._measured:
             sources = {measured.source for measured in self._measured}
             self.run.note(source=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)

@@ -10,7 +10,7 @@ import pandas as pd
 from faithbook.engine.studies import confirmations
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
-from faithbook.show.tables import of_size
+from faithbook.show.tables import of_size, rounded
 from faithbook.stats.evidence_levels import MIXED, NOTHING, REPRODUCED, SUBSTITUTE, UNDECIDED, display_label
 from faithbook.stats.inference import holm
 from faithlib.errors import DataError
@@ -191,16 +191,17 @@ def unseen_in_sentences(
     >>> row = {"id": "a", "decision": "mixed", "evidence": "our own question", "n": "64", "passed": "1", "parts": "2"}
     >>> row |= {"part": "b minus c", "effect": ".25", "low": ".2", "high": ".3", "before": "undecided"}
     >>> unseen_in_sentences("a", pd.DataFrame([row]).set_index("id", drop=False))
-    'On unseen inputs, after the rules were frozen: mixed (n = 64; sized for the headline claims). 1 of 2 comparisons \
-holds. The one that decides: b minus c, 0.250 [0.200, 0.300]. On the inputs of the main run, with the one model that \
-was measured on unseen inputs: undecided.'
+    'On unseen inputs, after the rules were frozen: mixed (n = 64). {doc}`n was chosen for the main claims \
+<../how-verdicts-are-made>`, not for this one. 1 of 2 comparisons holds. The one that decides: b minus c, \
+0.250 [0.200, 0.300]. On the inputs of the main run, with the one model that was measured on unseen inputs: undecided.'
     """
     rows = confirmed() if verdicts is None else verdicts
     if name not in rows.index:
         return ""
     row = _as_text(rows.loc[name])
-    decided = _decided_unseen(row, "" if is_planned(name) else "sized for the headline claims")
-    said = [f"On unseen inputs, after the rules were frozen: {decided}."]
+    said = [f"On unseen inputs, after the rules were frozen: {_decided_unseen(row)}."]
+    if not is_planned(name):
+        said.append("{doc}`n was chosen for the main claims <../how-verdicts-are-made>`, not for this one.")
     said += filter(None, [_counted_unseen(name, row, sizes or {})])
     of_statements = _statements_unseen(name, row)
     if of_statements:
@@ -252,9 +253,22 @@ def what_decides_unseen(name: str, verdicts: pd.DataFrame) -> str:
     if of_statements:
         return of_statements.removesuffix(".")
     part = wording.comparison(row["part"])
-    if part.startswith("mean of ") and analysis_plan.rule(name).rule == "order":
+    known = analysis_plan.plan().get(name)
+    by_permutation = known is not None and known.rule in ("order", "trend")
+    if part.startswith("mean of ") and by_permutation:
         part = f"Kendall's tau with the printed order, {part} orders"
-    return f"{part}, {_with_interval(row['effect'], row['low'], row['high'])}"
+    # All comparisons are decided together, by one p-value.
+    p = f" ({p_in_words(float(row['p']))})" if by_permutation and row["p"] else ""
+    return f"{part}, {_with_interval(row['effect'], row['low'], row['high'])}{p}"
+
+
+def p_in_words(p: float) -> str:
+    """A p-value for the brackets behind a number.
+
+    >>> p_in_words(0.0393), p_in_words(0.0002)
+    ('p = 0.039', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {rounded(p, 3)}"
 
 
 def what_decides_with_both(name: str, verdicts: pd.DataFrame) -> str:

@@ -204,8 +204,7 @@ page.parts(
 of_c01 = page.curve(
     c01_curve,
     "crosslingual_c01_curve",
-    caption="The smallest lead of input × gradient with L2 under each choice, with 95 % intervals. Above zero: it leads everywhere. Grey "
-    "with an interval below zero: the smallest of all leads is below zero by itself, but not after correction for their number",
+    caption="The smallest lead of input × gradient with L2 under each choice, with 95 % intervals. Above zero: it leads everywhere",
 )
 of_c04 = page.curve(
     c04_curve,

@@ -215,9 +215,9 @@ details("Sufficiency by model", listing)
 # ## How exact is beam search?
 #
 # On short texts the exact bounds are known, and we compare two searches with them. *Released* is the authors'. *Merged* is ours: it counts
-# equal sets of removed words as one entry and takes the best path over all visited sets. So its places hold more different sets, which
-# costs more forward passes at the same width. A wider beam tries more orders. The *error* of a bound is how far the search falls short
-# of it, and never below 0; the end of an interval can be, because it is computed from the mean and its standard error.
+# equal sets of removed words as one entry and takes the best path over all visited sets. So from a width of 2 on its places hold more
+# different sets, which costs more forward passes at the same width. A wider beam tries more orders. The *error* of a bound is how far the
+# search falls short of it, and never below 0; the end of an interval can be, because it is computed from the mean and its standard error.
 
 # %%
 shares = page.measure(

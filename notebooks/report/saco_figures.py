@@ -38,7 +38,7 @@ mean = page.quantity("metric", "method", dataset=on)
 correlations = measured.each(wu.agreement(*METHODS))
 
 # %% tags=["remove-input"]
-page.in_short(lambda: wu_figures.in_short(correlations, mean("saco", "random")))
+page.in_short(lambda: wu_figures.in_short(correlations, mean("saco", "random")), datasets=datasets)
 
 # %% [markdown]
 # {cite:t}`wu_2024` say that metrics which erase pixels *cumulatively*, first the most important ones, then also the next, cannot
@@ -330,8 +330,10 @@ details(
 #
 # The paper says that SaCo stays the same if all scores are multiplied by one positive number,
 # and leaves the proof to a supplement that we do not have. It is one line: the number multiplies every difference of two groups' scores,
-# in the numerator and in the denominator, so it cancels; and no pair of groups changes its order. We also test it:
-# SaCo of each stored explanation of a few images is computed again with its scores multiplied by 0.001, 7 and 1,000.
+# in the numerator and in the denominator, so it cancels; and no pair of groups changes its order. We also test it.
+
+# %% tags=["remove-input"]
+Markdown(wu_figures.scaled_in_words(steps))
 
 # %%
 alike = wu.scaled_alike(steps, measured.evidence(sorted(steps.dataset.unique())))

@@ -20,7 +20,7 @@ from faithbook.judge.report import start_page
 from faithbook.judge.scores import Scores
 from faithbook.show.numbers import listed
 from faithbook.studies.together import agreement, questions
-from faithbook.studies.together.agreement import CLOSE, CLOSER, PAIR
+from faithbook.studies.together.agreement import PAIR
 from faithbook.studies.together.questions import agreements, by_cell
 from faithlib.catalogue import FAITHFULNESS
 
@@ -81,8 +81,8 @@ clusters = agreement.clusters_of(table)
 for modality in modalities:
     fig, alt = agreement.agreement_map(table, modality, clusters)
     caption = (
-        f"{questions.MODALITIES[modality]}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
-        f"averaged over the cluster and all modalities, is above {CLOSE}; dashed: above {CLOSER}."
+        f"{questions.MODALITIES[modality]}: mean rank correlation of two metrics over methods. "
+        f"{agreement.frames_in_words(clusters)}."
     )
     display(page.figure(fig, f"together_map_{modality}", alt=alt, caption=caption))
 
@@ -129,7 +129,10 @@ page.listing(
 # An effect that is clearly not zero may still be too small to matter: a comparison whose whole interval is within 0.05 of zero is
 # *near the threshold* and does not support its claim. A comparison is *not tested* if fewer than ten inputs of one of its data sets have a
 # value. The questions were written before photographs were measured, so they are about texts and small images. Photographs are in the
-# tables only.
+# tables and have a heat map of their own, but are in none of the answers.
+
+# %% tags=["remove-input"]
+Markdown(agreement.families_in_words(asking))
 
 # %%
 asked = [kind for kind in modalities if kind != questions.PHOTOGRAPHS]

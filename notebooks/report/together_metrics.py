@@ -53,12 +53,15 @@ page.in_short(lambda: evalxnlp.in_short(of_set, METRICS, EXCERPTS))
 # | soft sufficiency, Soft-NS | faithfulness | up to 1 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
 # | soft comprehensiveness, Soft-NC | faithfulness | from 0 | higher | the headroom is 0 | {cite:t}`zhao_aletras_2023` |
 # | N-AUC | faithfulness | 0 to 1 | lower | accuracy is 0 throughout | {cite:t}`ngai_rudzicz_2022` |
-# | AUTPC | faithfulness | 0 to 1 | lower | never | {cite:t}`atanasova_2020` |
+# | AUTPC | faithfulness | 0 to 1 | lower | never, from two words on | {cite:t}`atanasova_2020` |
 # | token-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
 # | IOU-F1 | plausibility | 0 to 1 | higher | nothing is marked | {cite:t}`deyoung_2020`, see below |
 # | AUPRC | plausibility | above 0, to 1 | higher | nothing is marked | {cite:t}`deyoung_2020` |
 # | complexity | complexity | 0 to $\ln n$ | lower | all scores are 0 | {cite:t}`bhatt_2020` |
 # | sparseness | complexity | 0 to $(n-1)/n$ | higher | all scores are 0 | {cite:t}`chalasani_2020` |
+#
+# For a text of a single word `evaluate` leaves all metrics except those of plausibility undefined: there is no other word
+# to compare it with.
 #
 # N-AUC and AUTPC use *accuracy curves*: the share of texts that a model still classifies as before (0 to 1) while the words
 # that an explanation calls important are removed. Plausibility and complexity do not use the model at all, so they do not
@@ -73,7 +76,7 @@ page.in_short(lambda: evalxnlp.in_short(of_set, METRICS, EXCERPTS))
 # of words before it that depends on the text's name alone. Kept are excerpts with marked and unmarked words to which
 # the model answers *yes*, the right class. The first ten of them in an order made of names are *the set*. The *example*
 # was picked by hand, for being easy to follow and for showing what the metrics do, so it stands apart and counts in no
-# mean.
+# mean of a metric (only in $K$, the number of words that a rationale has).
 #
 # Features are wordpieces; in the example each word is one. The query is {term}`protected <protected position>`.
 
@@ -353,9 +356,9 @@ display(page.listing(fixed, "together_metrics_ends", caption="Ends that the defi
 Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %% [markdown]
-# And one word on its way through the model, with the query of the example. Its importance is 1/2, for a single score
-# has no range; every share above zero is the whole text; and $K$ is 1. Where the model is as sure of its class without
-# the word as with it, the headroom is 0 and soft metrics are undefined; where the word's score is not positive, $P$ is empty.
+# And a text of one word, with the query of the example. The lines *one word* above are of the formulas alone; `evaluate`
+# gives a value (– if it does not) only of metrics that one word is enough for, those of plausibility. $K$ is 1. If the
+# word's score is not positive, $P$ is empty, and token-F1 and IOU-F1 are 0.
 
 # %%
 of_one = load("by_hand_one_word", profile).set_index("metric").value

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faithbook.judge import analysis_plan
 from faithbook.show import figures
 from faithbook.show.figures import OURS, PALETTE, PUBLISHED
-from faithbook.show.labels import label, short
+from faithbook.show.labels import inputs_of, label, short
 from faithbook.show.numbers import ENDS, beside, ends_of, listed, published_ends, spoken, written
 from faithbook.show.plots import Drawn, Layout, dot_plot, line_plot, stacked
 from faithbook.show.tables import in_names, wide_with_intervals
@@ -33,6 +33,7 @@ from faithbook.studies.saco.wu import (
     LOWER_IS_BETTER,
     METHODS,
     RAW,
+    SCALES,
     SIGN,
     TA,
     Correlated,
@@ -41,6 +42,7 @@ from faithbook.studies.saco.wu import (
     printed_bars,
     saco_of,
 )
+from faithbook.text import joined
 
 RED = "#CC0000"
 MARKS = (1, 2, 3, 5, 10)
@@ -130,6 +132,18 @@ def papers_order_in_words(share: Comparison, ahead_of_aopc: Comparison) -> str:
 
 def _percent(interval: Interval95) -> str:
     return f"{100 * interval.estimate:.0f} % [{100 * interval.low:.0f}, {100 * interval.high:.0f}]"
+
+
+def scaled_in_words(steps: pd.DataFrame) -> str:
+    """On which images the scale of scores is tested (c13); `steps`: the stored groups of their explanations."""
+    counted = steps.groupby("dataset", sort=False)["input"].nunique()
+    images = joined(f"{n} of the {inputs_of(str(name))}" for name, n in counted.items())
+    explanations = len(steps[["dataset", "input", "method"]].drop_duplicates())
+    factors = joined(f"{scale:,g}" for scale in SCALES)
+    return (
+        f"SaCo of {explanations} explanations is computed again with their scores multiplied by {factors}. They are "
+        f"those that are stored with every group, of {images}."
+    )
 
 
 def near_zero_in_words(random: Comparison) -> str:

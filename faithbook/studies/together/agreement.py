@@ -15,7 +15,7 @@ import seaborn as sns
 
 from faithbook.judge.scores import Scores
 from faithbook.show import hover
-from faithbook.show.labels import label
+from faithbook.show.labels import inputs_of, label
 from faithbook.show.numbers import listed
 from faithbook.show.plots import Drawn
 from faithbook.show.tables import rounded
@@ -86,12 +86,17 @@ def means_by_method(matrix: pd.DataFrame, modality: str) -> tuple[pd.DataFrame, 
     part = matrix[matrix.modality == modality]
     wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
     metrics = [name for name in questions.FAMILY_OF if name in wide.columns]
-    n = part.groupby(["metric", "dataset"]).n.max().groupby("metric").sum()
-    sizes = f"{n.max()} inputs in all"
-    if n.min() < n.max():
-        smallest = [_named(name) for name in n.index[n == n.min()]]
-        sizes += f", {n.min()} for {joined(smallest)}"
-    caption = f"{questions.MODALITIES[modality]}: mean of every metric over data sets ({sizes})"
+    n = part.groupby(["metric", "dataset"]).n.max().unstack()
+    of_all, some = n[n.notna().all(axis=1)].sum(axis=1), n[n.isna().any(axis=1)]
+    sizes = [f"{of_all.max():.0f} inputs in all"]
+    if of_all.min() < of_all.max():
+        smallest = [_named(str(name)) for name in of_all.index[of_all == of_all.min()]]
+        sizes.append(f"{of_all.min():.0f} for {joined(smallest)}")
+    for had, rows in some.groupby(some.notna().apply(tuple, axis=1), sort=False):
+        where = joined(inputs_of(name) for name, has in zip(some.columns, had, strict=True) if has)
+        only = joined(_named(str(name)) for name in rows.index)
+        sizes.append(f"{rows.sum(axis=1).max():.0f} for {only}, which only {where} have")
+    caption = f"{questions.MODALITIES[modality]}: mean of every metric over data sets ({'; '.join(sizes)})"
     return wide[metrics].rename(columns=questions.with_arrow).reset_index(), caption
 
 
@@ -166,6 +171,26 @@ def clusters_in_words(clusters: Clusters, above: float) -> str:
     together = "; ".join(", ".join(group) for group in groups if len(group) > 1)
     alone = ", ".join(group[0] for group in groups if len(group) == 1)
     return f"{together or 'none'}; alone: {alone or 'none'}"
+
+
+def frames_in_words(clusters: Clusters) -> str:
+    """What the frames of the heat map are, for its caption: where the clusters are the same above both correlations,
+    the frames of one hide those of the other."""
+    of_frames = "Frames: metrics whose correlation, averaged over the cluster and all modalities, is above"
+    same = clusters_in_words(clusters, CLOSE) == clusters_in_words(clusters, CLOSER)
+    return f"{of_frames} {CLOSE} (the same above {CLOSER})" if same else f"{of_frames} {CLOSE}; dashed: above {CLOSER}"
+
+
+def families_in_words(metrics: Sequence[str]) -> str:
+    """The families of these metrics with their members, in a sentence.
+
+    >>> families_in_words(["ns", "nc", "saco"])
+    'The *families* of metrics are: NS and NC; SaCo.'
+    """
+    members: dict[str, list[str]] = {}
+    for name in metrics:
+        members.setdefault(questions.FAMILY_OF[name], []).append(_named(name))
+    return f"The *families* of metrics are: {'; '.join(joined(names) for names in members.values())}."
 
 
 def both_clusters(clusters: Clusters) -> str:
