@@ -59,6 +59,8 @@ class Opening(Markdown):
     """The first words of a page, its result and the data used: the second are renewed in the page that shows them when
     its later cells have read further data."""
 
+    data: str
+
     def __init__(self, result: str, data_used: str) -> None:
         super().__init__("\n\n".join(filter(None, [result, data_used])))
         self._result = result
