@@ -156,7 +156,7 @@ def test_losses_stand_by_kind_with_the_largest_first(planted: SimpleNamespace) -
     largest = losses.loc[losses.estimate.idxmax()]
     assert table.metric[0] == label(largest.metric)
     kind = questions.KINDS[largest.modality]
-    assert table[kind][0].startswith(f"{largest.estimate:.2f} [") and table[f"not worse ({kind})"][0] == largest.answer
+    assert table[kind][0].startswith(f"{largest.estimate:.3f} [") and table[f"not worse ({kind})"][0] == largest.answer
     drawn, alt = planted_truth.losses_by_order(planted.lost)
     assert planted_truth.NO_ORDER in alt and questions.KINDS["text"] in alt
     plt.close(drawn)
@@ -388,11 +388,11 @@ def test_advice_is_put_into_words_from_its_rows() -> None:
     assert "23 for 12 words" in advice.cost_of_srg(table) and "= 18,400 passes" in advice.cost_of_srg(table)
     assert "1 and 0 of 1 metrics get a *yes* (n = 90 to 90 images)" in advice.on_photographs(table)
     assert advice.on_photographs(table.iloc[:2]) == ""
-    follows = pd.DataFrame({"metric": ["n_auc", "n_auc", "auc"], "estimate": [0.9, 0.96, 0.1]})
+    follows = pd.DataFrame({"metric": ["n_auc", "n_auc", "auc"], "estimate": [0.9, 0.96, 0.1], "model": "trained"})
     ends = {"low": [0.1, 0.2, 0.15], "high": [0.3, 0.4, 0.35]}
     lowest = pd.DataFrame({"metric": ["n_auc", "autpc", "srg"], "estimate": [0.2, 0.3, 0.25], **ends})
     said = advice.why_not_n_auc(follows, lowest)
-    assert "is 0.90 to 0.96 on the trained models" in said
+    assert "is 0.90 to 0.96 in this table" in said
     assert said.endswith("is 0.20 [0.10, 0.30], that of SRG over the same kinds 0.25 [0.15, 0.35].")
     best = advice.best_of_all_kinds(lowest)
     assert (
@@ -437,7 +437,7 @@ def test_the_best_method_and_random_scores_are_in_the_sentence() -> None:
         means = part.groupby("method").value.mean().sort_values()
         best = means.drop("random")
         assert f"{best.iloc[-1]:.2f} [" in said and f"for the best of {len(best)} methods" in said, dataset
-        assert f"and in {means['random']:.2f} [" in said
+        assert f"and of {means['random']:.2f} [" in said
     assert pointing_game.in_short(None) == pointing_game.WITHOUT_PICTURES
     scenes = pd.DataFrame({"dataset": "stamps", "input": ["a+1", "a+2", "b+1"], "right": [True, True, False]})
     words = pointing_game.scenes_in_words(scenes.assign(cells=[8, 16, 8], of=64))
