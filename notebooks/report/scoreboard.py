@@ -42,11 +42,12 @@ page.in_short(
 # :::{dropdown} What the columns say, and what *more* has
 # - *Source*: whose words they are. A claim of a preprint was tested on one small language model, and counts among our own questions.
 # - *Ours, 95 % interval (published)*: the number that decides. Of a claim of several comparisons that is one of them:
-#   they are put in order by how well they support the claim, and it is the last of those that the rule asks for.
+#   they are put in order by how well they support the claim, and it is the last of those that the rule asks for. Of a claim of several
+#   statements it is the first comparison of the first statement, which need not decide; the page of the claim has what decides each statement.
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
 #   several statements are decided as a whole and have no such count.
 # - *n*: independent inputs of the smallest data set.
-# - *More* begins with the comparison that decides and its 95 % interval, or with the decision on each statement of a claim that makes several.
+# - *More* begins, for a claim of several statements, with the decision on each.
 # - *On unseen inputs*: the decision on inputs that were first measured after the rules had been frozen ({ref}`below <unseen-inputs>`).
 # - *Unrelated models*: models without a common encoder on which the verdict rests.
 # - *Own repeat*: whether the claim holds, by the same rule, where the paper prints the result a second time.
@@ -119,7 +120,7 @@ page.listing(
 # units, so each line has a scale of its own: what lies farthest from the border is at the edge. Where a published number was
 # worked out again, nothing is shaded: the diamond is in the middle, and the dot is on it if ours is the same number. Of a claim of several comparisons
 # the one that decides is drawn, and the test allows for their number, so that an interval may clear the border before the claim
-# does. For an order (Kendall's tau) or a trend (a correlation) shading shows only the first of two conditions: it must also beat 97.5 % of
+# does. Of a claim of several statements the first comparison of the first statement is drawn, which need not decide. For an order (Kendall's tau) or a trend (a correlation) shading shows only the first of two conditions: it must also beat 97.5 % of
 # random orders. What an *undecided* line would have to pass stands below the word. Each line links to its row of the table above.
 
 # %% tags=["remove-input"]
