@@ -143,7 +143,7 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
     ("given", "message"),
     [
         ({"metrics": ["soft_nc", "sofd_ns"]}, "soft_ns"),
-        ({"metrics": "soft_nc"}, "expected at least one"),
+        ({"metrics": "soft_nc"}, "expected a list of at least one"),
         ({"methods": []}, "expected at least one"),
         ({"metrics": ["auprc"]}, "give gold"),
         ({"gold": torch.ones(5, 14)}, "expected bool"),
