@@ -52,6 +52,7 @@ _UNTESTED = (
 """What it means in the same table."""
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
+_APART_IN_WORDS = "*Difference (SE)*: ours minus published, in standard errors of ours"
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
@@ -506,6 +507,8 @@ class Page:
             caption = f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(claim).margin for claim in near)}"
         if "on its own" in wide and evidence_levels.NOTHING in set(wide["on its own"]):
             caption = f"{caption.rstrip('.')}. {_UNTESTED}"
+        if APART in wide:
+            caption = f"{caption.rstrip('.')}. {_APART_IN_WORDS}"
         nothing = "*No part of these claims can be compared.*"
         return self.listing(
             all_parts.rename(columns={"ours": "estimate"}), name, caption=caption, empty=nothing, wide=wide
@@ -583,7 +586,10 @@ class Page:
         of_book = [measured.notebook for measured in self._measured if measured.source == REFERENCE]
         of_run = [measured.notebook for measured in self._measured if measured.source != REFERENCE]
         whose = (whose_numbers(self.run, of_book, of_book=True), whose_numbers(self.run, of_run, of_book=False))
-        return self.run.provenance(n=n or None, note=note, name=name, numbers="; and ".join(filter(None, whose)))
+        in_all = f"{n:,}" + (" in all, those of *Data used*" if self._opening is not None else "")
+        return self.run.provenance(
+            n=in_all if n else None, note=note, name=name, numbers="; and ".join(filter(None, whose))
+        )
 
     def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
         """Save the verdicts, end the run and say where it ran (`provenance`).
@@ -725,7 +731,7 @@ def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:
     """Numbers of inputs by data set, for a sentence; `standing`: what the substitutes stand for.
 
     >>> _in_words({"sst": 1000, "bbc": 360}, {"bbc": "ag"})
-    '1,000 sentences of SST and 360 BBC news articles (*bbc*, for AG News)'
+    '1,000 sentences of SST and 360 BBC news articles (*bbc*, in place of AG News)'
     """
     named = [
         f"{n:,} {inputs_of(name, standing.get(name, ''))}" if name else f"{n:,} inputs"

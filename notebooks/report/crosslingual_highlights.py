@@ -85,9 +85,12 @@ page.in_short(in_short)
 # (Table 5), and people check a sample of these (Table 6).
 #
 # The human highlights are those of e-SNLI. Two {term}`substitutes <substitute data>`, phrases of film reviews and sentences of papers,
-# are only in the first table and in a section of their own, there on the texts for which all explanations were computed (their *n* is
-# smaller than the number of film reviews above). Translations are XNLI's. Intervals come from resampling texts, each with everything that
-# was measured on it. TP, loss, μ, L2 and activation are explained {doc}`with Table 1 <crosslingual_tables>`.
+# are only in the first table and in a section of their own, there on the texts for which all explanations were computed.
+# Translations are XNLI's. Intervals come from resampling texts, each with everything that was measured on it. TP, loss, μ, L2 and activation are explained
+# {doc}`with Table 1 <crosslingual_tables>`.
+
+# %%
+Markdown(marks.texts_with_all_in_words(marked, on_all))
 
 # %% [markdown]
 # ## Table 4: thirteen explanations against marks made by people
@@ -113,7 +116,7 @@ page.listing(
     marks.marks_beside_random(marked),
     "crosslingual_marks",
     caption="By marks: MAP of random scores; mean MAP of the thirteen explanations of two outputs; how many of these 26 are below random; "
-    "and the mean of the 26 minus random scores (estimate, higher is better), n texts. The tables below are about the first line",
+    "and the mean of the 26 minus random scores (estimate, higher is better), n texts. Table 4, its figures and its claims are about the first line",
 )
 
 # %% [markdown]
@@ -130,8 +133,8 @@ Markdown(
     "code's guided backprop looks for ReLU modules, of which these models have none, so it is the plain gradient: with "
     f"L2 its MAP differs from that of saliency by {marks.plain_minus_saliency(precision):.3f} at most. Hence two of the printed leaders "
     "are one explanation printed twice, in the paper as here. The rows *GELU changed* do what the method's own paper says, at GELU as at "
-    f"ReLU. Methods that need one gradient were also run on further texts, {more} in all: the table and the figures do not use these, "
-    f"comparisons of two such methods below do. {marks.pairs_in_words(on_all, MARKS)}"
+    f"ReLU. Methods that need one gradient were also run on further texts, {more} in all: the means in tables and figures do not use these, "
+    f"comparisons of two such methods do, in tables and in the figure of c12 and c14. {marks.pairs_in_words(on_all, MARKS)}"
 )
 
 # %%
@@ -191,7 +194,7 @@ page.parts(
 # ### The same rows on substitute marks
 #
 # The verdicts above are about the first line of the first table. The next table has the thirteen on the other marks, with
-# the values that the paper prints of e-SNLI, and how far its three leading rows are ahead of the others there.
+# the values that the paper prints of e-SNLI. The line below it counts how many leads of the paper's three leading rows are clear.
 
 # %%
 page.stand_ins(

@@ -112,6 +112,15 @@ def pairs_in_words(on_all: Scores, dataset: str) -> str:
     )
 
 
+def texts_with_all_in_words(marked: Scores, on_all: Scores) -> str:
+    """By set of marks on how many of its texts all explanations were computed."""
+    counted = []
+    for dataset in sets_of_marks(marked):
+        some, every = (set(source.frame.loc[source.frame["dataset"] == dataset, "id"]) for source in (marked, on_all))
+        counted.append(f"{NAMES[dataset]} {len(some)} of {len(every)}")
+    return f"Texts with all explanations: {'; '.join(counted)}."
+
+
 def share_of_words(marked: Scores, dataset: str) -> Comparison:
     """The share of words that people marked, mean over texts: the MAP of equal scores."""
     return marked.mean(metric="share", dataset=dataset, method="none", aggregation="none", output="none")
