@@ -275,8 +275,8 @@ def test_values_of_the_reference_come_before_those_of_a_run(store: Store) -> Non
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
     said = page.data_used().data
-    clothes = "90 images of clothes (*fashion*, in place of CIFAR-10)"
-    digits = "90 images of handwritten digits (*mnist*, in place of CIFAR-100)"
+    clothes = "90 images of clothes (*fashion*, instead of CIFAR-10)"
+    digits = "90 images of handwritten digits (*mnist*, instead of CIFAR-100)"
     assert said.startswith(f"**Data used.** {clothes} and {digits} (")
     assert said.split("; ")[-1].startswith("from the committed full run. ")
     assert "saco_metrics" not in said and clothes not in page.data_used(["mnist"]).data
@@ -418,8 +418,8 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, evidence_levels.DATA)
     assert every.mean(method="rollout").evidence == evidence_levels.SUBSTITUTE
     substitutes = (
-        "30 silhouettes of animals (*animals*, in place of ImageNet) and "
-        "30 images of clothes (*fashion*, in place of CIFAR-10)"
+        "30 silhouettes of animals (*animals*, instead of ImageNet) and "
+        "30 images of clothes (*fashion*, instead of CIFAR-10)"
     )
     said = f"30 images of CIFAR-10 ({evidence_levels.DATA}); {substitutes} ({evidence_levels.SUBSTITUTE}); from"
     assert said in page.data_used().data

@@ -731,7 +731,7 @@ def _in_words(counted: Mapping[str, int], standing: Mapping[str, str]) -> str:
     """Numbers of inputs by data set, for a sentence; `standing`: what the substitutes stand for.
 
     >>> _in_words({"sst": 1000, "bbc": 360}, {"bbc": "ag"})
-    '1,000 sentences of SST and 360 BBC news articles (*bbc*, in place of AG News)'
+    '1,000 sentences of SST and 360 BBC news articles (*bbc*, instead of AG News)'
     """
     named = [
         f"{n:,} {inputs_of(name, standing.get(name, ''))}" if name else f"{n:,} inputs"

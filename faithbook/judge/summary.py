@@ -368,10 +368,11 @@ def _more(row: Mapping[Any, Any], results: Results, unseen: str, printed: str, e
     repeats = _repeated(row, results)
     waits = WAITS[row["waits_for"] or ""]
     said = ["; ".join(filter(None, (because, waits, repeats)))]
+    rests_on_models = row["decision"] not in (NOT_TESTED, NOTHING) and not pd.isna(row["unrelated"])
     named = {
         HOLD: _counted(row),
         "on unseen inputs": unseen,
-        "unrelated models": "" if pd.isna(row["unrelated"]) else str(row["unrelated"]),
+        "unrelated models": str(row["unrelated"]) if rests_on_models else "",
         "own repeat": row["own_repeat"],
         "wrongly so": "" if errs is None else f"in {100 * errs:.1f} of 100 simulated cases (2.5 are promised)",
         "printed numbers": "" if printed.startswith("not_testable") else printed,

@@ -45,14 +45,14 @@ def inputs_of(name: str, stands_for: str = "") -> str:
     the name that tables have for it and with what it `stands_for`.
 
     >>> inputs_of("nli"), inputs_of("movie", "sst"), inputs_of("other")
-    ('sentence pairs of XNLI', 'sentences of film reviews (*movie*, in place of SST)', 'inputs of other')
+    ('sentence pairs of XNLI', 'sentences of film reviews (*movie*, instead of SST)', 'inputs of other')
     """
     known = _inputs().get(name)
     if known is None:
         return f"inputs of {label(name)}"
     if not known["substitute"]:
         return known["inputs"]
-    instead_of = f", in place of {short(stands_for)}" if stands_for else ""
+    instead_of = f", instead of {short(stands_for)}" if stands_for else ""
     return f"{known['inputs']} (*{name}*{instead_of})"
 
 

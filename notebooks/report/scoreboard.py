@@ -46,7 +46,7 @@ page.in_short(
 #   statements it is the first comparison of the first statement, which need not decide; the page of the claim has what decides each statement.
 # - *Comparisons that hold*: of those that a claim consists of, on their own; in brackets how many have to. Orders, trends and claims of
 #   several statements are decided as a whole and have no such count.
-# - *n*: independent inputs of the smallest data set.
+# - *n*: the fewest independent inputs of any comparison of the finding; the number shown may rest on more.
 # - *More* begins, for a claim of several statements, with the decision on each.
 # - *On unseen inputs*: the decision on inputs that were first measured after the rules had been frozen ({ref}`below <unseen-inputs>`).
 # - *Unrelated models*: models without a common encoder on which the verdict rests.
