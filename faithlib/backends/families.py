@@ -43,6 +43,7 @@ from faithlib.inputs import TextInputs
 __all__ = ["ModelFamily", "base_of", "family_of"]
 
 
+# How a message says that any model can be asked as a function of texts.
 AS_FUNCTION = "evaluate(lambda texts: model(**tokenizer(texts, padding=True, return_tensors='pt')).softmax(-1), texts)"
 
 

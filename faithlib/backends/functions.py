@@ -181,7 +181,8 @@ def numbers_of(answer: Any, count: int) -> Tensor:
     if answer is None:
         raise InputError(f"the function answered None, as one without `return` does: {_EXPECTED}")
     if isawaitable(answer):
-        getattr(answer, "close", lambda: None)()  # or Python warns that nobody waits for it
+        if hasattr(answer, "close"):
+            answer.close()  # or Python warns of a coroutine that was never awaited
         raise InputError(
             f"the function answered a {type(answer).__name__}, as `async def` does: {_EXPECTED}; "
             "give lambda texts: asyncio.run(function(texts))"

@@ -59,9 +59,8 @@ class TextBackend:
         check_task(model)
         self.model = replica(model)
         self.base = base_of(self.model)
-        if not hasattr(self.model, "config") and hasattr(
-            self.base, "config"
-        ):  # of a module of somebody's own, whose replica may have one
+        # A module of somebody's own has no configuration; its replica takes that of the encoder.
+        if hasattr(self.base, "config") and not hasattr(self.model, "config"):
             self.model.config = self.base.config
         self.family = family_of(self.model)
         self.device = next(model.parameters()).device
