@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from refusals import refused
 
-from faithbook.judge import materials, published
+from faithbook.judge import materials, published, summary
 from faithbook.paths import root
 from faithbook.stats import evidence_levels
 from faithbook.studies.crosslingual.zaman_belinkov import LANGUAGE_TABLES
@@ -137,3 +137,14 @@ def test_a_table_of_imagenet_alone_says_so_and_other_images_replace_it() -> None
     board = pd.read_csv(root() / "data/reference/full/scoreboard.csv").set_index("id")
     of_imagenet = [name for name in board.index if board.loc[name, "paper"] == "wu_2024" and published.printed_on(name)]
     assert len(of_imagenet) == 9 and set(board.loc[of_imagenet, "evidence"]) == {substitute}
+
+
+def test_each_claim_of_a_preprint_names_its_preprint() -> None:
+    source = published.column("source")
+    of_preprints = {name for name, kind in source.items() if kind == published.PREPRINT}
+    table = published.our_table("preprints").set_index("id")["cited"]
+    assert set(table.index) == of_preprints and table.index.is_unique
+    claims = published.column("claim")
+    for name, cited in table.items():
+        assert claims[name].startswith(cited.removesuffix(" 2026 (preprint)"))
+        assert summary.cited_of(name, published.OUR_OWN) == cited

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from faithbook.engine.studies import confirmations
+from faithbook.engine.studies import confirmations, entry_of
 from faithbook.judge import analysis_plan, wording
 from faithbook.judge.published import claims, column, our_table
 from faithbook.show.tables import of_size, rounded
@@ -211,9 +211,7 @@ def unseen_in_sentences(
         which = "The lowest" if rule and rule.rule == "each" else "The one that decides"
         said.append(f"{which}: {decides}.")
     if row["before"]:
-        planned = confirmations().get(column("paper").get(name, ""))
-        one = planned is None or planned.models.startswith("one")
-        models = "one model that was" if one else "models that were"
+        models = "one model that was" if _models_on_reserve(name) == 1 else "models that were"
         before = display_label(row["before"], row["evidence"])
         said.append(f"On the inputs of the main run, with the {models} measured on unseen inputs: {before}.")
     if both := _decided_of_both(row):
@@ -221,6 +219,17 @@ def unseen_in_sentences(
         told = value if of_statements else f"The same comparison: {value}"
         said += filter(None, [f"On {both}.", f"{told}." if value else "", "This is no independent evidence."])
     return " ".join(said)
+
+
+def _models_on_reserve(name: str) -> int:
+    """How many models measured the unseen inputs of a finding.
+
+    >>> _models_on_reserve("saco_c01"), _models_on_reserve("naopc_c06")
+    (1, 2)
+    """
+    planned = confirmations().get(column("paper").get(name, ""))
+    measured = entry_of(planned.further.get(name, planned.measured_by)) if planned else None
+    return measured.reserve.models if measured and measured.reserve else 1
 
 
 def _counted_unseen(name: str, row: Mapping[str, str], sizes: Mapping[str, int]) -> str:

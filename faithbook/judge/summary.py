@@ -65,14 +65,13 @@ def cited(paper: str) -> str:
 
 
 def cited_of(name: str, paper: str) -> str:
-    """Whose words an id is: its paper's, or of a claim of a preprint the preprint's, which begins it.
+    """Whose words an id is: its paper's, or of a claim of a preprint the preprint's (`data/preprints.csv`).
 
     >>> cited_of("soft_c01", "zhao_aletras_2023"), cited_of("lm_ice_c01", published.OUR_OWN)
     ('Zhao & Aletras 2023', 'Basu & Chakraborty 2026 (preprint)')
     """
     if published.column("source")[name] == published.PREPRINT:
-        authors, _, year = published.column("claim")[name].partition("), on a small model")[0].partition(" (")
-        return f"{authors} {year} (preprint)"
+        return str(published.our_table("preprints").set_index("id")["cited"][name])
     return cited(paper)
 
 
