@@ -100,6 +100,14 @@ def test_the_result_has_texts_with_exact_bounds_first_and_those_of_a_beam_apart(
     assert "most by MoRF, and the authors' models most by LeRF" in by_order
 
 
+def test_one_model_alone_has_no_ranking_of_models_to_tell(models: OwnModels) -> None:
+    alone = OwnModels(models.mean, ["mpnet"], ["sst"], models.methods, [(["mpnet"], ["sst"])])
+    assert edin_own_models.removal_orders_in_words(alone) == ""
+    agreements = edin_own_models.ranking_agreements(alone)
+    heads = ["texts", "order", "methods: SST-2", "methods: released"]
+    assert edin_own_models.rankings_in_words(agreements).columns.tolist() == heads
+
+
 def test_the_adversarially_trained_model_is_held_against_the_standard_one(models: OwnModels) -> None:
     pair = edin_own_models.adversarial_pair(models, ["sst"])  # on SST there is none
     assert pair and (pair.standard, pair.hardened, pair.datasets) == ("l6", "robust", ["bbc", "movie"])

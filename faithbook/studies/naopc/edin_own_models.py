@@ -232,15 +232,20 @@ def rankings_in_words(agreements: pd.DataFrame) -> pd.DataFrame:
         row = {"texts": length, "order": label(metric).rpartition(", ")[2]}
         for ranking in RANKINGS:
             of_row = (known["length"] == length) & (known["metric"] == metric) & (known["ranking"] == ranking)
-            for cell in known[of_row].itertuples():
+            cells = known[of_row]
+            for cell in cells.itertuples():
                 row[f"{ranking}: {edin_bounds.dataset_name(str(cell.dataset))}"] = spoken(cell, ".2f")
-            row[f"{ranking}: released"] = f"{known[of_row]['published'].iloc[0]:.2f}"
+            if len(cells):  # the released value is the same beside every data set
+                row[f"{ranking}: released"] = f"{cells['published'].iloc[0]:.2f}"
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def removal_orders_in_words(models: OwnModels) -> str:
-    """Kendall's tau of the rankings of models on short texts by order of removal, ours and the released one."""
+    """Kendall's tau of the rankings of models on short texts by order of removal, ours and the released one; without a
+    data set that several models classified there is none to tell."""
+    if all(len(models.of_dataset(dataset)) == 1 for dataset in models.datasets):
+        return ""
     released = released_agreements()["short", "models"]
     taus = {kind: mean_agreement(models, "short", "models", [kind]) for kind in ORDERS}
     clauses = []
