@@ -244,13 +244,16 @@ class OnReserve:
     - `count`: its setting that is a number of inputs;
     - `datasets`: its data sets there by its own names for them, whether this machine has them or not;
     - `models`: how many models it asks, each in a run of its own;
-    - `values_with`: the computation among whose values its own lie, where it measures more of that one's inputs.
+    - `values_with`: the computation among whose values its own lie, where it measures more of that one's inputs;
+    - `later`: the parameters of further runs, which were planned after the headline claims had been judged. Only the
+      findings that they were planned for (`Confirmation.further`) are judged with them.
     """
 
     count: str
     datasets: tuple[str, ...]
     models: int = 1
     values_with: str = ""
+    later: Mapping[str, str] = field(default_factory=dict)
 
 
 class Notebook(BaseModel):
@@ -344,7 +347,8 @@ class Confirmation:
     - `measured_by`: the computation that measures its headline claims there; `models`: what it asks, in words;
     - `reserves`: the data sets with a reserve that the headline claims are confirmed on; of none no headline claim is;
     - `further`: findings that were planned a day after the headline claims, each with the computation that measures it;
-    - `on_others`: findings that are confirmed on other data sets.
+    - `on_others`: findings that are confirmed on other data sets;
+    - `models_later`: what is asked with the runs that were planned later (`OnReserve.later`), in words.
     """
 
     measured_by: str
@@ -352,6 +356,7 @@ class Confirmation:
     reserves: tuple[str, ...] = ()
     further: Mapping[str, str] = field(default_factory=dict)
     on_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    models_later: str = ""
 
 
 class Study:

@@ -23,7 +23,6 @@ from IPython.display import DisplayHandle, Markdown, display
 
 from faithbook.engine import plan
 from faithbook.engine.run import Run, start_run
-from faithbook.engine.studies import confirmations
 from faithbook.judge import analysis_plan, decide, error_rates, in_sentences, materials, published, scoreboard, wording
 from faithbook.judge.banner import banner, whose_numbers
 from faithbook.judge.decide import BESIDE_BOOK, Claim, Judged, OnlyIf, Statements
@@ -339,8 +338,9 @@ class Page:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
         if any(in_sentences.names_the_deciding_one(self._told(verdict)) for verdict in tested.values()):
             lines.append(f"- {in_sentences.DECIDES}")
-        if any("On unseen inputs" in facts for facts in besides):
-            lines.append(f"- Unseen inputs were measured with {confirmations()[self.paper].models}.")
+        unseen = [name.strip("`") for facts, names in besides.items() if "On unseen inputs" in facts for name in names]
+        if unseen:
+            lines.append(f"- Unseen inputs were measured with {scoreboard.models_of_unseen_inputs(unseen)}.")
         lines.append(f"- Rules as written on {dated}.")
         return ["::::{admonition} More on these verdicts", ":class: dropdown note", "", *lines, "::::"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -229,7 +229,37 @@ def _models_on_reserve(name: str) -> int:
     """
     planned = confirmations().get(column("paper").get(name, ""))
     measured = entry_of(planned.further.get(name, planned.measured_by)) if planned else None
-    return measured.reserve.models if measured and measured.reserve else 1
+    first = measured.reserve.models if measured and measured.reserve else 1
+    return first + 1 if has_later_runs(name) else first
+
+
+def has_later_runs(name: str) -> bool:
+    """Whether a finding is judged on unseen inputs with the runs that were planned later (`OnReserve.later`).
+
+    >>> has_later_runs("crosslingual_table8"), has_later_runs("crosslingual_table1")
+    (True, False)
+    """
+    planned = confirmations().get(column("paper").get(name, ""))
+    measured = entry_of(planned.further[name]) if planned and name in planned.further else None
+    return bool(measured and measured.reserve and measured.reserve.later)
+
+
+def models_of_unseen_inputs(names: Sequence[str]) -> str:
+    """With which models the unseen inputs of findings of one study were measured, in words.
+
+    >>> models_of_unseen_inputs(["xl_c01"])
+    'one model, the six-layer encoder, `six`'
+    >>> models_of_unseen_inputs(["crosslingual_table1", "crosslingual_table8"])
+    'one model, the six-layer encoder, `six`; those of `crosslingual_table8` with two models, the encoders of six and \
+of twelve layers, `six` and `e5`'
+    """
+    plan = confirmations()[column("paper")[names[0]]]
+    later = [name for name in names if has_later_runs(name)]
+    if not later:
+        return plan.models
+    if len(later) == len(names):
+        return plan.models_later
+    return f"{plan.models}; those of {', '.join(f'`{name}`' for name in later)} with {plan.models_later}"
 
 
 def _counted_unseen(name: str, row: Mapping[str, str], sizes: Mapping[str, int]) -> str:

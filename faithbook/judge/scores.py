@@ -26,7 +26,7 @@ from faithbook.engine import plan
 from faithbook.engine.inputs import UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run, has_units, load_units
-from faithbook.engine.studies import settings_of
+from faithbook.engine.studies import entry_of, settings_of
 from faithbook.judge import materials
 from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.show.ranges import RANGES, cut_to_range, holds
@@ -44,6 +44,8 @@ UNSEEN, SEEN, POOLED = "unseen", "seen", "pooled"
 INPUTS = ContextVar("INPUTS", default=UNSEEN)
 """At the profile `confirm`: whether pages show the confirmatory values, the exploratory values of the same data sets,
 models and seeds instead, or both together."""
+WITH_LATER = ContextVar("WITH_LATER", default=False)
+"""At the profile `confirm`: whether pages also show the runs that were planned later (`engine.study.OnReserve`)."""
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 
@@ -300,7 +302,7 @@ def _shown_material(run: Run, notebook: str, parts: Sequence[str], paper: str) -
     computed. At the profile `confirm` those of the confirmatory run and no others.
     """
     if run.job.profile == CONFIRM:
-        return _confirmed(notebook, parts, inputs=INPUTS.get())
+        return _confirmed(notebook, parts, inputs=INPUTS.get(), later=WITH_LATER.get())
     known = _reference(run, notebook)
     reference = _material(REFERENCE, notebook, parts, known["profile"], known["runs"]) if known else None
     if reference and not has_run(run, notebook):
@@ -314,15 +316,23 @@ def _shown_material(run: Run, notebook: str, parts: Sequence[str], paper: str) -
     return computed if firmer else reference
 
 
-def _confirmed(notebook: str, parts: Sequence[str], *, inputs: str) -> Material:
+def _confirmed(notebook: str, parts: Sequence[str], *, inputs: str, later: bool) -> Material:
     """The committed values of the confirmatory run; of `parts` those that it has measured. `inputs`: `SEEN` is those of
-    the reference instead, of the same data sets, models, seeds and languages, `POOLED` both, one below the other."""
+    the reference instead, of the same data sets, models, seeds and languages, `POOLED` both, one below the other.
+    `later`: with the runs that were planned later."""
     manifest: dict[str, Any] = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
     measured = [part for part in parts if has_units(notebook, part)] or parts
-    unseen = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"])
+    entry, runs = entry_of(notebook), manifest["runs"]
+    planned_later = {} if later or entry is None or entry.reserve is None else entry.reserve.later
+    if planned_later:
+        runs = [run for run in runs if not planned_later.items() <= run["parameters"].items()]
+    unseen = _material(CONFIRMED, notebook, measured, CONFIRM, runs)
+    if planned_later:
+        labels = unseen.units[list(planned_later)]
+        unseen = replace(unseen, units=unseen.units[~(labels == pd.Series(planned_later)).all(axis=1)])
     if inputs == UNSEEN:
         return unseen
-    before = _material(CONFIRMED, notebook, measured, CONFIRM, manifest["runs"], reference=True)
+    before = _material(CONFIRMED, notebook, measured, CONFIRM, runs, reference=True)
     keys = [name for name in SAME if name in unseen.units.columns and name in before.units.columns]
     units = before.units.merge(unseen.units[keys].drop_duplicates(), on=keys)
     if inputs == POOLED:

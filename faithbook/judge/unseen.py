@@ -7,7 +7,8 @@ Of a page run the statements that its claims rest on (`freeze.measured_in`), whi
 (variants, replays) have no confirmatory values; a statement that asks for them is left out, and so is a claim that
 rests on one. The table has a row for each headline claim of studies 1 to 3, whether it could be judged or not; then one
 for each further finding of these studies that the same values decide or leave open by its whole rule (`further`). Sizes
-were planned for the headline claims, and later for further findings (`freeze.further_findings`).
+were planned for the headline claims, and later for further findings (`freeze.further_findings`). Runs that were planned
+when headline claims had been judged (`OnReserve.later`) count for the findings alone that they were planned for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
 from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
-from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN
+from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN, WITH_LATER
 from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING, UNDECIDED
 from faithlib.errors import DataError
@@ -41,14 +42,17 @@ and the unseen inputs together, where the unseen ones alone leave it undecided w
 `lacks`: why a claim could not be judged; `freeze`: the digest of what was frozen when its values were measured."""
 
 
-def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]]) -> str:
+def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]], *, later: bool = False) -> str:
     """What of a computation's confirmatory run is not committed yet, in words; "" where it is whole. Judged is once, so
-    that nobody looks at a verdict and then measures on."""
+    that nobody looks at a verdict and then measures on. `later`: also of the runs that were planned later."""
+    planned = freeze.measures_reserve(notebook)
     measured = [run["parameters"] for run in runs if run["notebook"] == notebook]
+    if planned.later and not later:
+        measured = [parameters for parameters in measured if not planned.later.items() <= parameters.items()]
     if not measured:
         return f"{notebook} is not measured on the reserve"
-    planned = freeze.measures_reserve(notebook)
-    parts = share_of(measured[0])[1] * len(planned.datasets) * planned.models
+    models = planned.models + (1 if later and planned.later else 0)
+    parts = share_of(measured[0])[1] * len(planned.datasets) * models
     return "" if len(measured) == parts else f"{len(measured)} of {parts} parts of {notebook} are measured"
 
 
@@ -93,43 +97,58 @@ def verdicts() -> pd.DataFrame:
     digests = {run["freeze"] for run in manifest["runs"]}
     if len(digests) != 1:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
-    paper_of = published.column("paper")
     planned, others = headlines(), further()
-    plans, planned_later = confirmations(), freeze.further_findings()
+    planned_later = freeze.further_findings()
+    with_later = {name for name, notebook in planned_later.items() if freeze.measures_reserve(notebook).later}
     rows: list[dict[str, Any]] = []
     more_rows: list[dict[str, Any]] = []
     for page in dict.fromkeys([*planned, *others]):
-        names = planned.get(page, [])
-        notebook = plans[paper_of[[*names, *others.get(page, {})][0]]].measured_by
-        lacks = still_to_measure(notebook, manifest["runs"])
-        entries, lacks = ({}, lacks) if lacks else judged_on(page)
-        reached = [
-            name
-            for name, parts in others.get(page, {}).items()
-            if by_its_whole_rule(entries.get(name, {}), parts)
-            and not still_to_measure(planned_later.get(name, notebook), manifest["runs"])
-        ]
-        # A page is judged again, which takes a while, only where its verdicts are to be compared.
-        before = judged_on(page, SEEN)[0] if {*names, *reached} & set(entries) else {}
-        open_ones = [name for name in (*names, *reached) if _stays_open(entries.get(name, {}), before.get(name, {}))]
-        together = judged_on(page, POOLED)[0] if open_ones else {}
-        for name in (*names, *reached):
-            row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
-            row["before"] = before.get(name, {}).get("decision", "")
-            if name in open_ones:
-                pooled = together[name]
-                row["pooled"] = pooled["decision"]
-                row |= {f"pooled_{field}": pooled.get(field) for field in ("reason", "n", "effect", "low", "high")}
-            if name in names:
-                rows.append(row)
-            else:
-                more_rows.append(row)
+        names, further_ones = planned.get(page, []), others.get(page, {})
+        first = {name: parts for name, parts in further_ones.items() if name not in with_later}
+        last = {name: parts for name, parts in further_ones.items() if name in with_later}
+        of_page = _rows_of(page, [*names], first, manifest["runs"], later=False) if names or first else []
+        rows += of_page[: len(names)]
+        more_rows += of_page[len(names) :]
+        if last:
+            more_rows += _rows_of(page, [], last, manifest["runs"], later=True)
     more = ["before", *_POOLED, "lacks"]
     frame = pd.DataFrame([*rows, *more_rows]).reindex(columns=["id", *FIELDS, *more])
     texts = frame[more].astype(object)
     board = filled(frame.drop(columns=more)).assign(freeze=digests.pop())
     board[more] = texts.where(texts.notna(), "").to_numpy()
     return board[list(COLUMNS)]
+
+
+def _rows_of(
+    page: str, names: list[str], others: Mapping[str, int], runs: Sequence[Mapping[str, Any]], *, later: bool
+) -> list[dict[str, Any]]:
+    """The rows of a page: one per name, then one per other finding (each with the number of its comparisons) that the
+    values reach whole. `later`: with the runs that were planned later."""
+    planned_later = freeze.further_findings()
+    paper = published.column("paper")[[*names, *others][0]]
+    notebook = confirmations()[paper].measured_by
+    lacks = still_to_measure(notebook, runs, later=later)
+    entries, lacks = ({}, lacks) if lacks else judged_on(page, later=later)
+    reached = [
+        name
+        for name, parts in others.items()
+        if by_its_whole_rule(entries.get(name, {}), parts)
+        and not still_to_measure(planned_later.get(name, notebook), runs, later=later)
+    ]
+    # A page is judged again, which takes a while, only where its verdicts are to be compared.
+    before = judged_on(page, SEEN, later=later)[0] if {*names, *reached} & set(entries) else {}
+    open_ones = [name for name in (*names, *reached) if _stays_open(entries.get(name, {}), before.get(name, {}))]
+    together = judged_on(page, POOLED, later=later)[0] if open_ones else {}
+    rows = []
+    for name in (*names, *reached):
+        row = dict(entries.get(name, {"id": name, "decision": NOT_TESTED, "lacks": lacks}))
+        row["before"] = before.get(name, {}).get("decision", "")
+        if name in open_ones:
+            pooled = together[name]
+            row["pooled"] = pooled["decision"]
+            row |= {f"pooled_{field}": pooled.get(field) for field in ("reason", "n", "effect", "low", "high")}
+        rows.append(row)
+    return rows
 
 
 def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
@@ -140,9 +159,10 @@ def _stays_open(unseen: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
     return now is not None and before is not None and bool(now * before > 0)
 
 
-def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]], str]:
+def judged_on(page: str, inputs: str = UNSEEN, *, later: bool = False) -> tuple[dict[str, dict[str, Any]], str]:
     """The verdicts that a page draws from the confirmatory values, by id, and what it lacks for others; with `inputs`
-    SEEN from the exploratory values of the same models, with POOLED from both together.
+    SEEN from the exploratory values of the same models, with POOLED from both together; `later`: with the runs that
+    were planned later.
 
     A statement that fails for want of values is left out, with all that rest on it; why is told where a headline claim
     has no verdict therefore, so that no failure is silent. Of a dictionary of claims those that lack values are left
@@ -150,7 +170,7 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
     """
     names: dict[str, Any] = {"__name__": "__main__", "profile": CONFIRM}
     lacks = []
-    token = INPUTS.set(inputs)
+    token, token_of_later = INPUTS.set(inputs), WITH_LATER.set(later)
     for statement in freeze.measured_in(page):
         if _sets_profile(statement):
             continue
@@ -160,6 +180,7 @@ def judged_on(page: str, inputs: str = UNSEEN) -> tuple[dict[str, dict[str, Any]
             lacks.append(f"line {statement.lineno}: {type(error).__name__}: {error}")
             _claim_by_claim(statement, names)
     INPUTS.reset(token)
+    WITH_LATER.reset(token_of_later)
     shown = names.get("page")
     entries = shown.entries if isinstance(shown, Page) else {}
     if isinstance(shown, Page):
