@@ -15,7 +15,7 @@ from faithbook.engine.inputs import CONFIRMED_DIR, UNITS_DIR
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.studies import confirmations
 from faithbook.engine.units import write_units
-from faithbook.judge import analysis_plan, freeze, lessons, published, scoreboard, summary, unseen
+from faithbook.judge import analysis_plan, freeze, lessons, published, scoreboard, scores, summary, unseen
 from faithbook.judge.sentences import Results
 from faithbook.paths import confirmatory_dir, root
 from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING
@@ -119,6 +119,24 @@ def test_nothing_is_judged_before_all_parts_are_there(home: Path) -> None:
     assert set(found["decision"]) == {"not tested"}
     assert found.loc["saco_c03", "lacks"] == "2 of 4 parts of saco_metrics are measured"
     assert scoreboard.on_unseen_inputs("saco_c03", found[found["lacks"] == ""]) == ""
+
+
+def test_runs_that_were_planned_later_judge_nothing_but_what_they_were_planned_for() -> None:
+    """Headline claims keep the model with which they were judged; the tables of two encoders have both."""
+    again = scoreboard.confirmed()
+    later = [name for name in freeze.further_findings() if scoreboard.has_later_runs(name)]
+    assert set(later) == {f"crosslingual_table{number}" for number in (8, 11, 12, 13, 14)} <= set(again.index)
+    assert not set(later) & set(our_headlines())
+    runs = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))["runs"]
+    without = [run for run in runs if run["parameters"].get("model") != "e5"]
+    assert unseen.still_to_measure("crosslingual_metrics", without) == ""
+    lacks = unseen.still_to_measure("crosslingual_metrics", without, later=True)
+    assert lacks == "3 of 6 parts of crosslingual_metrics are measured"
+    first, both = (
+        scores._confirmed("crosslingual_metrics", [""], inputs="unseen", later=later) for later in (False, True)
+    )
+    assert set(first.units["model"]) == {"six"} and set(both.units["model"]) == {"six", "e5"}
+    assert set(first.models) < set(both.models)
 
 
 def test_values_after_two_freezes_are_refused(home: Path) -> None:
@@ -234,12 +252,13 @@ def test_the_model_named_for_unseen_inputs_is_the_one_of_the_committed_runs() ->
         }
         for notebook in {run["notebook"] for run in runs}
     }
-    asked = {"soft_metrics": {"mpnet", ""}, "saco_metrics": {"lora"}, "crosslingual_metrics": {"six"}}
+    asked = {"soft_metrics": {"mpnet", ""}, "saco_metrics": {"lora"}, "crosslingual_metrics": {"six", "e5"}}
     further = {"saco_groups": {"lora"}, "crosslingual_projected": {"six"}, "naopc_models": {"l6", "robust"}}
     assert asked.items() <= models.items() <= (asked | further).items()
     assert all(run["parameters"].get("seed", 0) == 0 for run in runs)
     named = {paper: plan.models for paper, plan in confirmations().items()}
-    assert "`lora`" in named["wu_2024"] and "`six`" in named["zaman_belinkov_2022"]
+    assert "`lora`" in named["wu_2024"]
+    assert "`six`" in named["zaman_belinkov_2022"] and "`e5`" not in named["zaman_belinkov_2022"]
     assert "MPNet" in named["zhao_aletras_2023"]
     datasets: dict[str, set[str]] = {}
     for run in runs:

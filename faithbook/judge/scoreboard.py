@@ -26,7 +26,7 @@ WAITS = {
 CAUSES = {
     RULE: "another rule (more inputs do not decide it)",
     MORE_INPUTS: "more inputs",
-    UNOBTAINABLE: "more inputs than there are",
+    UNOBTAINABLE: "more inputs or languages than there are",
 }
 """Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
 

@@ -217,8 +217,8 @@ Markdown(
 # **What the paper shows.** In its abstract: the methods that lead in one are not those that lead in the other. Input ×
 # gradient with L2 leads in {doc}`rho <crosslingual_tables>`, saliency in MAP.
 #
-# **Our run.** The same thirteen rows: MAP from above, rho from the texts of Table 1 (mean over Bulgarian, German, Spanish,
-# French and models, as there). As in the paper the two axes have different texts and different models. Rho has its own
+# **Our run.** The same thirteen rows: MAP from above, on the texts with all explanations; rho from the texts of Table 1 (mean over
+# Bulgarian, German, Spanish, French and models, as there). As in the paper the two axes have different texts and different models. Rho has its own
 # baselines: {doc}`crosslingual_floors`.
 
 # %%
@@ -259,7 +259,7 @@ page.parts(winners, "crosslingual_winners_parts", caption="Every comparison of t
 #
 # **What the paper shows.** For XNLI {cite:p}`conneau_2018` nobody has marked words, so a program does: an attribution
 # (saliency, L2, loss) of the English text, divided by its L2 norm. Words above a threshold are marked, and the marks are
-# transferred to a translation along word links. The threshold is the one that agrees best with people's marks on
+# transferred to a translation along word links. The paper publishes XNLI with these marks as *e-XNLI*. The threshold is the one that agrees best with people's marks on
 # e-SNLI. Then the *same* attribution, taken of the translation, is scored against these marks.
 #
 # In English this is 1 by construction, because the marks are the highest scores themselves. In the other languages no

@@ -211,6 +211,5 @@ def in_short(table: pd.DataFrame, modalities: Sequence[str]) -> str:
             f"{rounded(part.estimate.min(), 2)} to {rounded(part.estimate.max(), 2)}; n = {part.n.min():.0f} inputs at "
             "least)"
         )
-    return (
-        "Two metrics rank the explanations of one input with a mean rank correlation of " + "; ".join(sentences) + "."
-    )
+    begins = "Two metrics of faithfulness rank the explanations of one input with a mean rank correlation of"
+    return f"{begins} {'; '.join(sentences)}."
