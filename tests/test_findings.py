@@ -131,7 +131,7 @@ def test_undecided_findings_are_named_in_words() -> None:
     assert named.tolist() == scoreboard.undecided_findings(board)["finding"].tolist()
     said = table[named == "lm_q4"]
     assert said["finding"].item().startswith("On a small language model with sentences as features, attributions")
-    assert "None of the 25 prompts on news" in said["why not"].item()
+    assert "The 25 prompts on news that the data have were not run" in said["why not"].item()
 
 
 # --------------------------------------------------------------------------------------------------------------- pages

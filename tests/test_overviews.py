@@ -69,6 +69,14 @@ def test_sizes_that_overviews_name_are_those_of_the_committed_values() -> None:
     )
     assert said in " ".join(OVERVIEWS["paper4"].split())
     assert f"the {len(design.conditions())} conditions" in OVERVIEWS["safe"]
+    plan = design.declared_plan()
+    assert plan["design"]["seeds"] == 8 and len(design.kinds_of_error()) == 1 + 7
+    assert plan["choice"]["unknown_errors"] == ["never", "heavy", "third", "random_tenth", "random_third"]
+    (box,) = [
+        row.text for row in published.our_table("in_short").itertuples() if (row.overview, row.says) == ("safe", "We")
+    ]
+    assert "eight seeds" in box and "seven kinds of error and the model that never errs" in box
+    assert "over 50 % erased, over 33 % erased" in box and "10 % of copies and 33 % of copies" in box
 
 
 # --- worked examples -------------------------------------------------------------------------------------------------

@@ -564,9 +564,12 @@ def test_the_page_of_trained_models_says_what_is_confirmed_and_who_did_not_learn
         of_checks = of_inputs(pd.DataFrame(checks), metric="taught class")
         store.add("safe_planted", {"": units, "checks": of_checks}, modality=modality)
     page = store.report("safe_trained")
-    assert re.search(r"On texts \(4 models\) [^:]*: \*\*this confirms the choice\*\*\. On small images", page.text)
+    taught = r"On texts \(4 models, of which 1 did not learn its error\)"
+    assert re.search(taught + r" [^:]*: \*\*this confirms the choice\*\*\. On small images", page.text)
     assert "4 text and 2 image models" in page.text
-    assert "1 of 5 kinds of model were trained from more than one seed, at most 2" in page.text
+    assert "kinds with models of more than one seed: 1 of 5 (at most 2 seeds)" in page.text
+    assert "texts: 3 models (2 toward or away, 1 to a third class), 12 inputs; small images: 1 models" in page.text
+    assert re.search(r"with another seed \(1 pairs of 2 models\)\. On small images no two models differ", page.text)
     assert "1 of 4 models that were taught an error did not learn it: `light-seed1` (0.00)." in page.text
     table = page.table("safe_trained_metrics", "modality", "metric")
     assert table.loc[("text", "comprehensiveness_eraser"), "lowest"] == pytest.approx(0.6, abs=0.05)
@@ -587,8 +590,12 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     ]
     assert order == sorted(order)
     said = trained_tables.of_what_was_declared(models)
-    assert f"Measured are {by_kind['text']} text and {by_kind['vision']} image models" in said
-    assert trained_tables.model_counts(models).models.sum() == len(models)
+    assert f"We trained {by_kind['text']} text and {by_kind['vision']} image models" in said
+    counts = trained_tables.model_counts(models)
+    assert counts.models.sum() == len(models)
+    assert (counts.taught == "–").tolist() == (counts.error == "never").tolist()
+    erring = trained_tables.erring_models_in_words(ranks)
+    assert f"texts: {by_kind['text'] - 1} models (" in erring, "one text model never errs"
     means = trained_tables.means_of_models(ranks)
     wide = trained_tables.correlations_by_model(means, models, ["srg", "saco"])
     assert wide.model.tolist() == models.model.tolist()
@@ -602,6 +609,8 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     assert trained_tables.models_and_inputs_in_words(text, models) == f"texts: {by_kind['text']} models, {n} inputs"
     best = table.metric[0]
     assert "this confirms the choice" in trained_tables.in_short({"text": found}, models, best)
+    assert trained_tables._confirmed(-0.01, -0.11, 0.02, level=0.05).endswith("the interval leaves −0.11 possible")
+    assert trained_tables._confirmed(-0.01, -0.04, 0.02, level=0.05) == "this confirms the choice**"
     worst = table.metric.iloc[-1]
     assert "this does not confirm the choice" in trained_tables.in_short({"text": found}, models, worst)
 
@@ -628,4 +637,8 @@ def test_the_committed_scores_of_models_are_in_words() -> None:
     assert shown[shown.score == "SRG"]["truth"].item().endswith(f"] {answers['srg', 'truth']}")
     clean, broken = compared_tables.comparable_scores(few)
     assert "aopc" in broken and not set(clean) & set(broken)
-    assert "from " + row["lowest model"] + " to " in compared_tables.in_short(few, apart)
+    said = compared_tables.in_short(few, apart)
+    assert "from " + row["lowest model"] + " to " in said
+    assert f"highest minus lowest {row['highest minus lowest']}" in said
+    for_readers = compared_tables.ranges_for_readers(ranges.reset_index())
+    assert [*for_readers][:3] == ["texts", "attribution", "score"] and not for_readers.isna().any(axis=None)

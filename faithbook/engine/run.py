@@ -532,7 +532,8 @@ def _provenance(run: Run, n: int | str | None, note: str, name: str, numbers: st
     again = ["Run this page again, alone:", "", "```bash", papermill_line(job), "```"]
     if computed:
         names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
-        again += ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."]
+        alone = "which runs" if len(names) == 1 else "each of which runs"
+        again += ["", f"It reads {', '.join(names)}, {alone} alone in the same way."]
     head = [":::{admonition} Provenance", ":class: dropdown note"]
     if name:  # what links of the page lead to
         head.append(f":name: {name}")
@@ -560,6 +561,7 @@ def _change_something(job: Job, computed: Iterable[Mapping[str, Any]]) -> list[s
             f"2. `{papermill_line(first)}`",
             "3. It ends with a table and a figure of what it computed, beside the book's means.",
             f"4. Run this page on it: `{papermill_line(then)}`",
-            '5. It says above what was changed, and n of both. `values = "both"` puts the book\'s numbers in brackets.',
+            "5. A box at its top says what was changed, and n of both. "
+            '`values = "both"` puts the book\'s numbers in brackets.',
         ]
     return []

@@ -190,8 +190,8 @@ def said_of(name: str, decision: str) -> str:
     if rate is None:
         return ""
     return (
-        f"With values of this shape and number the rule says so wrongly in {100 * rate:.1f} of 100 simulated cases; "
-        "2.5 are promised ({doc}`calibration`)."
+        f"With values of this shape and number the rule gives this decision wrongly in {100 * rate:.1f} of 100 "
+        "simulated cases; 2.5 are promised ({doc}`calibration`)."
     )
 
 

@@ -51,7 +51,10 @@ _UNTESTED = (
 """What it means in the same table."""
 APART = "difference (SE)"
 """The column of how far ours lies from the published value, in standard errors."""
-_APART_IN_WORDS = "*Difference (SE)*: ours minus published, in standard errors of ours"
+_APART_IN_WORDS = (
+    "*Difference (SE)*: ours minus published, in standard errors of ours; where a model was trained more than once, "
+    "they include the spread between these trainings, which the intervals leave out"
+)
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
@@ -507,7 +510,7 @@ class Page:
             caption = f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(claim).margin for claim in near)}"
         if "on its own" in wide and evidence_levels.NOTHING in set(wide["on its own"]):
             caption = f"{caption.rstrip('.')}. {_UNTESTED}"
-        if APART in wide:
+        if APART in wide and "Difference (SE)" not in caption:
             caption = f"{caption.rstrip('.')}. {_APART_IN_WORDS}"
         nothing = "*No part of these claims can be compared.*"
         return self.listing(

@@ -8,7 +8,7 @@
 # # Compute: bounds with sentences as features
 #
 # Study 5, question 4, on a small model. A prompt of eight sentences has 256 subsets: few enough to run them all. So the best
-# and the worst order of removal are known, and so is the share of the best possible drop that an attribution reaches. Two
+# and the worst order of removal are known, and so is how far from the worst to the best an attribution gets (NAOPC). Two
 # measures that papers use for context attribution, LDS and the top-k drop (Cohen-Wang et al. 2024), are computed from the
 # same 256 numbers. The prompts *facts-12* have twelve sentences and 4,096 subsets each; they came after the rules below
 # were fixed, and judge nothing.

@@ -19,9 +19,9 @@
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
 #   metrics begin with *SRG*, which {doc}`../executed/together_advice` recommends: AOPC with the most relevant words
 #   first minus AOPC with the least relevant words first.
-# - `n`, `seed`: how many texts, and which sample of them. `erase`: what replaces an erased word (`zero`, `pad`,
-#   `mask`, or `delete`). `draws`: random draws of soft metrics. `groups`: groups of words of SaCo. `attention`: `eager` for methods that
-#   need attention maps.
+# - `n`, `seed`: how many texts, and which sample of them. `erase`: what replaces an erased word (`zero`, which is
+#   the default, `pad`, `mask`, or `delete`). `draws`: random draws of soft metrics. `groups`: groups of words of SaCo.
+#   `attention`: `eager` for methods that need attention maps.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -181,7 +181,10 @@ tables.table(
 
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
-caption = "Number of texts on which a metric is undefined; they are left out of its mean"
+caption = (
+    "Number of texts on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are where erasing "
+    "everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
+)
 tables.table(lost, run, "own_text_undefined", caption=caption, wide=pages.undefined(means)) if len(lost) else Markdown(
     "Every value is defined."
 )
@@ -210,7 +213,8 @@ tables.table(
 
 # %% [markdown]
 # *Would decide* is the number of texts with which half of the undecided comparisons would be decided with a power of 80 %, if the true
-# differences equal the estimates. With fewer than ten texts nothing is decided.
+# differences equal the estimates. Fewer than ten texts on which a metric is
+# defined decide nothing, so the number is never below ten.
 
 # %% [markdown]
 # ## What it cost
@@ -221,7 +225,8 @@ tables.table(
     run,
     "own_text_costs",
     digits=2,
-    caption="Explaining: forward and backward passes of one text, and seconds. Passes that methods share count for the first of them",
+    caption="Explaining: forward and backward passes (one text in one pass counts as one) and seconds, for all texts. Passes that methods "
+    "share count for the first of them",
 )
 
 # %%
@@ -250,7 +255,7 @@ tables.table(
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Metrics and methods share forward passes: without sharing {cost['rows_asked']:,} would have been needed, {cost['rows_run']:,} were "
+    f"If neither metrics nor methods shared forward passes, {cost['rows_asked']:,} would have been needed; {cost['rows_run']:,} were "
     f"run, in {cost['seconds_core']:.1f} seconds. The largest batch took {amount(cost['peak_bytes'])}."
 )
 
@@ -262,8 +267,8 @@ Markdown(
 # - **Intervals are over texts.** They do not cover another model, another way to erase, or other options of a method.
 # - **Metrics are not independent.** Most erase words and use the same drop of probability, so that ten of them can share one
 #   mistake: the model was never trained on texts with erased words. Try another `erase` before you believe an order.
-# - **Methods that erase have an advantage.** LIME and occlusion use the same erased texts as the metrics. If no
-#   text has more words than `groups`, each group of SaCo is one word, and occlusion has a SaCo of 1 by construction.
+# - **Methods that erase have an advantage.** LIME and occlusion use the same erased texts as the metrics. In a text
+#   that has no more words and marks than `groups` each group of SaCo is one of them, and occlusion has a SaCo of 1 by construction.
 # - **NS, NC and their soft versions** divide by what erasing everything costs. If that is little, they are far outside [0, 1],
 #   and a single text can dominate a mean.
 # - **Marked words measure agreement with people,** not faithfulness. For a wrong prediction they are

@@ -20,7 +20,7 @@
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
 #   metrics begin with *SRG*, which {doc}`../executed/together_advice` recommends: AOPC with the most relevant patches
 #   first minus AOPC with the least relevant patches first.
-# - `n`, `seed`: how many images, and which sample of them. `erase`: what replaces an erased patch (`mean`, `zero`, or
+# - `n`, `seed`: how many images, and which sample of them. `erase`: what replaces an erased patch (`mean`, the default, `zero`, or
 #   `blur`). `draws`: random draws of soft metrics. `groups`: groups of patches of SaCo.
 
 # %% tags=["parameters"]
@@ -178,8 +178,8 @@ figures.save(
     run,
     "own_vision_maps",
     alt=alt,
-    caption="The first images with the model's prediction, and the explanations of it. Red supports the prediction, blue contradicts "
-    "it. Each map has its own scale.",
+    caption="The first images with the model's prediction, and the explanations of it. Red: a positive score, which supports "
+    "the prediction; blue: a negative one. Rollout has neither class nor sign, and random scores say nothing. Each map has its own scale.",
 )
 
 # %% [markdown]
@@ -204,7 +204,10 @@ tables.table(
 
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
-caption = "Number of images on which a metric is undefined; they are left out of its mean"
+caption = (
+    "Number of images on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are where erasing "
+    "everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
+)
 tables.table(lost, run, "own_vision_undefined", caption=caption, wide=pages.undefined(means)) if len(
     lost
 ) else Markdown("Every value is defined.")
@@ -233,7 +236,8 @@ tables.table(
 
 # %% [markdown]
 # *Would decide* is the number of images with which half of the undecided comparisons would be decided with a power of 80 %, if the true
-# differences equal the estimates. With fewer than ten images nothing is decided.
+# differences equal the estimates. Fewer than ten images on which a metric is
+# defined decide nothing, so the number is never below ten.
 
 # %% [markdown]
 # ## What it cost
@@ -262,7 +266,7 @@ tables.table(
 cost = table.attrs["costs"]
 run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
 Markdown(
-    f"Metrics and methods share forward passes: without sharing {cost['rows_asked']:,} would have been needed, {cost['rows_run']:,} were "
+    f"If neither metrics nor methods shared forward passes, {cost['rows_asked']:,} would have been needed; {cost['rows_run']:,} were "
     f"run, in {cost['seconds_core']:.1f} seconds. The largest batch took {amount(cost['peak_bytes'])}."
 )
 

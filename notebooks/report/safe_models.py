@@ -22,6 +22,7 @@ closed = page.measure("safe_compared", over=["family", "metric"], parts=["closed
 released = page.measure("safe_compared", over=["dataset", "metric"], parts=["released"], n_resamples=1)
 plan = design.declared_plan()
 of_scores = closed.frame[closed.frame.metric != "quality"]
+threshold = rounded(plan["comparing"]["spread"], 2)
 spreads = compared_tables.spreads_of(of_scores)
 apart = across_models.random_apart(released.frame, replicates=plan["intervals"]["replicates"])
 
@@ -32,38 +33,39 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 # A score may be compared across models only if it says the same of an explainer that is equally good on each. On closed-form
 # models of eight features we know when that is: the truth, the truth with noise, and noise alone get the same features and the
 # same noise on every model. The models of a family differ in one thing. *Apart* is the range of the models' means, over the
-# distance between the truth and noise alone; a quarter was declared as the limit (`data/safe_plan.toml`). Limits of AOPC and E, the
-# mean over all orders, are exact.
+# distance between the truth and noise alone (its mean over the models of the family); a quarter was declared as the threshold
+# (`data/safe_plan.toml`). The lower and the upper bound of AOPC, and E, its mean over all orders, are exact.
 #
 # - **AOPC**: $p$ of the whole minus mean $p$ while the most relevant features go.
-# - **NAOPC**: AOPC between its lowest and highest limit, 0 to 1.
-# - **Chance-adjusted NAOPC**: (AOPC − E) / (upper limit − E), 0 for a random order. A text whose upper limit is E has no value.
+# - **NAOPC**: the place of AOPC between its lower and its upper bound, 0 to 1.
+# - **Chance-adjusted NAOPC**: (AOPC − E) / (upper bound − E), 0 for a random order. A text whose upper bound is E has no value.
 # - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first {cite:p}`bluecher_2024`, 0 for a random order.
-# - **NSRG**: SRG over the range of the limits.
+# - **NSRG**: SRG over the range between the bounds, 0 for a random order.
 #
-# For the explainer *truth*, a score that is divided by the range of the limits is 1 wherever the truth reaches them. So the first column
-# of the table favours such scores by construction, and the other two columns are the test.
+# For the explainer *truth*, a score that is divided by the range between the bounds is 1 wherever the truth reaches them. So the first
+# column of the table favours such scores by construction, and the other two columns are the test.
 #
 # ## Closed-form models
 #
 # The four families: the fall of $p$ when everything is erased; one, two or four true features that add up; two that add up,
-# are both needed (*AND*), or stand in for each other (*OR*); a model that never errs, one that errs on copies with at most a fifth erased (*early*),
-# and one that errs if more than half is erased (*late*).
+# are both needed (*AND*), or stand in for each other (*OR*); a model that never errs, one that errs on copies with at most a fifth
+# erased (*early*), and one that errs if more than half is erased (*late*).
 
 # %%
 page.listing(
     spreads,
     "safe_models_apart",
     caption="How far apart models are that differ in one thing, over the distance between the truth and noise, with 95 % intervals over "
-    f"{of_scores.id.nunique()} inputs; yes: at most {rounded(plan['comparing']['spread'], 2)}, the score may be compared",
+    f"{of_scores.id.nunique()} inputs. Whether the score may be compared: yes where the upper end is at most {threshold}, no where the "
+    "lower end is above it, else undecided",
     wide=compared_tables.spreads_for_readers(spreads),
 )
 
 # %%
 fig, alt = compared_tables.dots_by_family(spreads)
 caption = (
-    "How far apart the same explainer is on different models, over the distance between the truth and noise. Left of the dotted "
-    "line the score may be compared."
+    "How far apart the same explainer is on different models, over the distance between the truth and noise. A score may be compared where "
+    "its whole interval is left of the dotted line."
 )
 page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 
@@ -78,20 +80,23 @@ page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 page.listing(
     apart,
     "safe_models_random",
-    caption="Random explanations on six models: lowest and highest mean of a model, and how far these are apart with 95 % interval over "
-    "texts; n of the model with fewest texts that have a value",
+    caption="Random explanations on six models: lowest and highest mean of a model, and highest minus lowest with 95 % interval over "
+    f"texts; n of the model with fewest texts that have a value. The threshold of {threshold} does not apply to this difference",
     wide=compared_tables.random_table(apart),
 )
 
 # %% [markdown]
+# No verdict is given for these models. The threshold is for a range over the distance between the truth and noise alone, and the
+# truth of these models is not known. Of six means the highest is above the lowest by chance alone, so that the interval of their
+# difference never contains 0. The difference says how far means of two models can differ though the explanations are equally good.
+#
 # The other released attributions may be better on one model than on another, so that their differences say nothing against a
 # score. The table has them for comparison.
 
 # %%
 caption = "Lowest and highest mean over the six models, by attribution and score"
 ranges = compared_tables.lowest_and_highest(released.frame)
-ranges["metric"] = ranges["metric"].map(compared_tables.SCORES)
-page.listing(ranges, "safe_models_methods", caption=caption)
+page.listing(ranges, "safe_models_methods", caption=caption, wide=compared_tables.ranges_for_readers(ranges))
 
 # %% tags=["remove-input"]
 page.run.save(compared_tables.quotable(apart), "quotable")
@@ -102,13 +107,15 @@ _ = page.run.save(spreads[["family", "metric", "method", "answer"]], "safe_compa
 #
 # - **One model, several explanations of the same inputs**: AOPC or SRG will do; the others are rising functions of these on every
 #   single input, and differ only by how inputs are weighted in a mean.
-# - **Several models**: not AOPC, whose range is the model's; not NAOPC either where the question is how much better than chance an
-#   explanation is. What is compared has to be centred at a random order *and* divided by a range.
-# - **No score here corrects for what a model *does* on erased inputs.** A model that errs on them gets other limits, and
+# - **Several models**: chance-adjusted NAOPC or NSRG. Not AOPC or SRG, which are not divided by a range; not NAOPC, which is not centred
+#   at a random order.
+# - **No score here corrects for what a model *does* on erased inputs.** A model that errs on them gets other bounds, and
 #   an explanation is then measured against these.
 #
-# **Limits.** Eight features, three explainers, one thing changed at a time; limits are exact here and a beam's elsewhere. That
-# random explanations agree says that the zero is right, not that the scale between is. Intervals cover inputs, not models.
+# **Limitations.** Eight features, three explainers, one thing changed at a time. Bounds are exact here; for longer texts a search
+# finds them. On closed-form models random explanations agree under the two scores of the advice: this says that the zero is right, not
+# that the scale between is. On the released models they agree only as far as the table of random explanations says. Intervals cover
+# inputs, not models.
 
 # %%
 page.finish()

@@ -30,7 +30,7 @@ chosen = load("safe_chosen", profile)
 main = choice.of_case(chosen, choice.ADVERSARIAL, choice.ANY).metric
 
 # %% tags=["remove-input"]
-page.in_short(lambda: trained_tables.in_short(safety, models, main))
+page.in_short(lambda: trained_tables.in_short(safety, models, main, failed=trained_tables.not_learnt(models, checked)))
 
 # %% [markdown]
 # The models of the grid ({doc}`safe_map`) are formulas. Here are trained ones: text classifiers with planted trigger words and image
@@ -88,22 +88,25 @@ page.listing(
     trained_tables.correlations_by_way(safety, measured),
     "safe_trained_ways",
     digits=2,
-    caption="Rank correlation by the way of the error, means over models that err, with 95 % intervals over inputs; "
-    f"{trained_tables.models_and_inputs_in_words(ranks, models)}, half of them of each class",
+    caption="Rank correlation by the direction of the error, means over models that err, with 95 % intervals over inputs; "
+    f"{trained_tables.erring_models_in_words(ranks)}; half of the inputs are of each class",
 )
 
 # %% [markdown]
 # ## How much does another training differ?
 
-# %%
+# %% tags=["remove-input"]
 means = trained_tables.means_of_models(ranks)
 spread = trainings.spread(means)
+Markdown(trained_tables.spread_in_words(spread, models))
+
+# %%
 page.listing(
     spread,
     "safe_trained_spread",
     digits=2,
     caption="Models of the same error that differ in one thing: how many pairs; absolute difference of their rank correlations, mean "
-    "over pairs and metrics; the metric that differs most, and by how much",
+    "over pairs and metrics; the metric with the largest mean over pairs, and that mean",
     empty="No two models here differ in one thing alone.",
 )
 

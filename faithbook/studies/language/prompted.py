@@ -19,6 +19,7 @@ from faithbook.show.numbers import listed, spoken
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.show.tables import wide_with_intervals
 from faithbook.stats.comparison import Comparison
+from faithbook.text import joined
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
 WITHOUT_MODEL = "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings it (98 MB)."
@@ -138,18 +139,60 @@ def by_nearer_noun_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def contrast_in_short(share: MeanOf, methods: Sequence[str]) -> str:
-    """The result of the page on contrasts in a sentence."""
-    best = max(methods, key=lambda method: share(method, CONTRAST).ours.point)
-    of_contrast, of_verb = spoken(share(best, CONTRAST), ".2f"), spoken(share(best, ALONE), ".2f")
-    every_method = list(methods)
-    mean_of_contrast = spoken(share(every_method, CONTRAST), ".2f")
-    mean_of_verb = spoken(share(every_method, ALONE), ".2f")
+    """The result of the page on contrasts: for which methods the contrast finds the subject more often, and for which
+    not."""
+    more = [name for name in methods if share(name, CONTRAST).ours.point > share(name, ALONE).ours.point]
+    others = [name for name in methods if name not in more]
+    n = share(methods[0], ALONE).ours.n
+    only = " only" if 0 < 2 * len(more) <= len(methods) else ""
+    text = (
+        f"for {len(more)} of {len(methods)} methods{only}, explaining the contrast of the two verbs instead of the "
+        f"right verb alone finds the subject more often{_from_to(share, more)}."
+    )
+    if others:
+        fewer = all(share(name, CONTRAST).ours.point < share(name, ALONE).ours.point for name in others)
+        how = "less often" if fewer else "no more often"
+        text += f" The other methods find it {how} under the contrast{_from_to(share, others)}."
     return (
-        f"{label(best)} gives the subject the highest score in {of_contrast} of the sentences when it explains the "
-        f"contrast of the two verbs, and in {of_verb} when it explains the right verb alone; over {len(methods)} "
-        f"methods the means are {mean_of_contrast} and {mean_of_verb} (n = {share(best, ALONE).ours.n:,}; chance is "
+        f"{text} Numbers are the share of sentences in which the subject has the highest score (n = {n:,}; chance is "
         "one in five)."
     )
+
+
+def _from_to(share: MeanOf, methods: Sequence[str]) -> str:
+    """The shares under the right verb alone and under the contrast, of each of some methods."""
+    changes = [
+        f"{label(name)} from {spoken(share(name, ALONE), '.2f')} to {spoken(share(name, CONTRAST), '.2f')}"
+        for name in methods
+    ]
+    return f": {joined(changes)}" if changes else ""
+
+
+def sentences_counted(units: pd.DataFrame, counted: int) -> str:
+    """How many sentences were written, and how many of them are not counted. `units`: all values, before `subjects`."""
+    written, triples = units["id"].nunique(), units["cluster"].nunique()
+    return (
+        f"We wrote {written:,} beginnings of sentences, of {triples:,} triples. {counted:,} are counted. For the other "
+        f"{written - counted:,} the model does not find the right verb more probable than the wrong one."
+    )
+
+
+def nearer_noun_in_words(share: MeanOf, methods: Sequence[str]) -> str:
+    """Which methods find the subject less often, and which more often, when the nearer noun has the other number."""
+    sentences = []
+    for explained, words in (
+        (CONTRAST, "Under the contrast the subject is then"),
+        (ALONE, "Under log p(right verb) it is then"),
+    ):
+        change = {
+            label(name): share(name, explained, misleads="True").ours.point
+            - share(name, explained, misleads="False").ours.point
+            for name in methods
+        }
+        less, more = [name for name in change if change[name] < 0], [name for name in change if change[name] > 0]
+        found = [f"{how} often by {joined(names)}" for how, names in (("less", less), ("more", more)) if names]
+        sentences.append(f"{words} found {' and '.join(found) or 'as often by all methods'}.")
+    return " ".join(sentences)
 
 
 # ------------------------------------------------------------------------------------------------------------ sentences
@@ -237,14 +280,15 @@ def agreements_judged(alike: Mapping[tuple[str, str, str], Comparison]) -> dict[
 
 def bounds_in_short(mean: MeanOf, datasets: Sequence[str], methods: Sequence[str]) -> str:
     """The result of the page on sentences in a sentence."""
-    clauses = []
+    clauses: list[str] = []
+    before = ""
     for dataset, by_method in reached(mean, datasets, methods).items():
         best = max(by_method, key=lambda method, pairs=by_method: pairs[method].ours.point)  # type: ignore[misc]
-        clauses.append(
-            f"{spoken(by_method[best], '.2f')} ({label(best)}) and {spoken(by_method[FLOOR], '.2f')} on *{dataset}* "
-            f"(n = {by_method[best].ours.n} prompts)"
-        )
-    return (
-        "Between the worst (0) and the best order of removal (1), the best method, and random scores, reach "
-        f"{'; '.join(clauses)}."
-    )
+        of_best, of_random = spoken(by_method[best], ".2f"), spoken(by_method[FLOOR], ".2f")
+        place = f"on *{dataset}* (n = {by_method[best].ours.n} prompts)"
+        if best == before:
+            clauses.append(f"{place} {of_best} and {of_random}")
+        else:
+            clauses.append(f"{place} {label(best)}, the best method, reaches {of_best} and random scores {of_random}")
+        before = best
+    return f"On a scale from the worst (0) to the best order of removal (1), {'; '.join(clauses)}."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from faithbook.judge import sentences
+from faithbook.show.labels import label
 from faithbook.show.plots import Drawn, Layout, dot_plot
 from faithbook.show.tables import rounded
 from faithbook.studies.safe import across_models, design
@@ -15,7 +16,7 @@ from faithbook.text import joined
 FAMILIES = {
     "scale": "how far p falls",
     "size": "how many features are the truth",
-    "structure": "words add up, AND, OR",
+    "structure": "features add up, AND, OR",
     "error": "errs never, early, late",
 }
 """What the models of a family differ in."""
@@ -61,14 +62,14 @@ def spreads_for_readers(spreads: pd.DataFrame) -> pd.DataFrame:
 
 
 def dots_by_family(spreads: pd.DataFrame) -> Drawn:
-    """How far apart models are, one panel per family; dotted: the declared limit."""
+    """How far apart models are, one panel per family; dotted: the declared threshold."""
     drawn = spreads.assign(estimate=spreads.apart, panel=spreads.family.map(FAMILIES), row=spreads.metric.map(SCORES))
     layout = Layout(panel="panel", series="method", mark=design.declared_plan()["comparing"]["spread"], width=8.5)
     return dot_plot(drawn[["panel", "method", "row", "estimate", "low", "high"]], "apart", layout=layout)
 
 
 def random_table(apart: pd.DataFrame) -> pd.DataFrame:
-    """Random explanations on the released models: lowest and highest mean, and how far these are apart."""
+    """Random explanations on the released models: lowest and highest mean, and the difference of the two."""
     ends = zip(apart.apart, apart.low, apart.high, strict=True)
     return pd.DataFrame(
         {
@@ -76,7 +77,7 @@ def random_table(apart: pd.DataFrame) -> pd.DataFrame:
             "score": apart.metric.map(SCORES),
             "lowest model": [rounded(mean, 2) for mean in apart.lowest],
             "highest model": [rounded(mean, 2) for mean in apart.highest],
-            "apart": [_ends(*of_score) for of_score in ends],
+            "highest minus lowest": [_ends(*of_score) for of_score in ends],
             "n": apart.n,
         }
     )
@@ -86,6 +87,19 @@ def lowest_and_highest(values: pd.DataFrame) -> pd.DataFrame:
     """The lowest and the highest mean over the released models, by texts, attribution and score."""
     means = values.groupby(["dataset", "method", "metric", "model"], observed=True).value.mean().unstack("model")
     return pd.DataFrame({"lowest": means.min(axis=1), "highest": means.max(axis=1)}).reset_index()
+
+
+def ranges_for_readers(ranges: pd.DataFrame) -> pd.DataFrame:
+    """The table of `lowest_and_highest` with names for people."""
+    return pd.DataFrame(
+        {
+            "texts": ranges.dataset.map(TEXTS),
+            "attribution": ranges.method.map(label),
+            "score": ranges.metric.map(SCORES),
+            "lowest mean": [rounded(mean, 3) for mean in ranges.lowest],
+            "highest mean": [rounded(mean, 3) for mean in ranges.highest],
+        }
+    )
 
 
 def quotable(apart: pd.DataFrame) -> pd.DataFrame:
@@ -102,14 +116,16 @@ def in_short(spreads: pd.DataFrame, apart: pd.DataFrame) -> str:
     clean, broken = comparable_scores(spreads)
     sst = apart[apart.dataset == "sst2"].set_index("metric")
     lowest, highest = (ends.map(lambda mean: rounded(mean, 2)) for ends in (sst.lowest, sst.highest))
-    by_range = "srg over the range"
+    differ = {score: _ends(*ends) for score, *ends in zip(sst.index, sst.apart, sst.low, sst.high, strict=True)}
+    adjusted, by_range = "chance-adjusted naopc", "srg over the range"
     return (
-        f"**Of five scores, {_named(clean)} may be compared across models in every case that we tested; "
-        f"{_named(broken)} may not.** On the six released models random explanations of SST-2 sentences get from "
-        f"{lowest['naopc']} to {highest['naopc']} by NAOPC, from {lowest['chance-adjusted naopc']} to "
-        f"{highest['chance-adjusted naopc']} by chance-adjusted NAOPC and from {lowest[by_range]} to "
-        f"{highest[by_range]} by NSRG, SRG over the range of limits (n = {sst.n['naopc']} texts of the model with "
-        "fewest)."
+        f"**On closed-form models, {_named(clean)} may be compared across models in every case; in some cases "
+        f"{_named(broken)} may not.** No verdict is given on the six released models. There the means of random "
+        "explanations of SST-2 sentences, which should be the same on each model, are "
+        f"from {lowest['naopc']} to {highest['naopc']} by NAOPC (highest minus lowest {differ['naopc']}), "
+        f"from {lowest[adjusted]} to {highest[adjusted]} by chance-adjusted NAOPC ({differ[adjusted]}) and "
+        f"from {lowest[by_range]} to {highest[by_range]} by NSRG, SRG over the range between the bounds "
+        f"({differ[by_range]}; n = {sst.n['naopc']} texts of the model with fewest)."
     )
 
 

@@ -3,7 +3,7 @@ models err where they were taught to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 
@@ -13,10 +13,13 @@ from faithbook.show.tables import rounded
 from faithbook.studies.safe import design, show, trainings
 from faithbook.studies.safe.trainings import Safety
 from faithbook.studies.together.questions import KINDS
+from faithbook.text import joined
 
 RANK = "rank correlation"
 WAYS = {trainings.TOWARD: "toward the class", trainings.AWAY: "away from it", trainings.THIRD: "to a third class"}
 """Which way a model errs, in words."""
+THINGS = {"seed": "seed", "encoder": "encoder", "taught": "taught label"}
+"""What two models may differ in alone, in words."""
 ABOUT = ("modality", "error", "taught", "encoder", "seed", "model")
 """What is known of a model beside its values."""
 ALIKE = ["modality", "error", "taught", "encoder"]
@@ -36,7 +39,8 @@ def model_counts(models: pd.DataFrame) -> pd.DataFrame:
     """How many models of each kind there are, and from how many seeds."""
     groups = models.groupby(ALIKE, sort=False)
     table = groups.agg(models=("model", "size"), seeds=("seed", "nunique")).reset_index()
-    return table.assign(error=table.error.map(show.error_in_words))
+    taught = table.taught.where(table.error != design.NEVER, "–")  # a model that never errs was taught no label
+    return table.assign(error=table.error.map(show.error_in_words), taught=taught)
 
 
 def of_what_was_declared(models: pd.DataFrame) -> str:
@@ -46,14 +50,14 @@ def of_what_was_declared(models: pd.DataFrame) -> str:
     encoders = models.groupby("modality").encoder.nunique()
     seeds = models.groupby(ALIKE, sort=False).seed.nunique()
     return (
-        f"**Of what was declared.** The plan allows {declared['texts_at_most']} text and {declared['images_at_most']} "
-        f"image models, several seeds and two encoders. Measured are {number.get('text', 0)} text and "
-        f"{number.get('vision', 0)} image models. Text models use {encoders.get('text', 0)} of the "
-        f"{len(declared['encoders'])} encoders, image models {encoders.get('vision', 0)}; {(seeds > 1).sum()} of "
-        f"{len(seeds)} kinds of model were trained from more than one seed, at most {seeds.max()}. Where a kind of "
-        "error has one model, the interval does not cover another training. Planted reasons are one or two words or "
-        "cells, any of which is enough: the trained models say nothing about reasons that are all needed or spread "
-        "over many features, nor about errors that depend on what is erased."
+        f"**What was declared and what was trained.** The plan allows up to {declared['texts_at_most']} text and up to "
+        f"{declared['images_at_most']} image models. We trained {number.get('text', 0)} text and "
+        f"{number.get('vision', 0)} image models. Text models have {encoders.get('text', 0)} encoders (the plan names "
+        f"{len(declared['encoders'])}), image models {encoders.get('vision', 0)}. A kind of model is one row of the "
+        f"table; kinds with models of more than one seed: {(seeds > 1).sum()} of {len(seeds)} (at most {seeds.max()} "
+        "seeds). Where a kind of error has one model, the interval does not cover another training. Planted reasons "
+        "are one or two words or cells, any of which is enough: the trained models say nothing about reasons that are "
+        "all needed or spread over many features, nor about errors that depend on what is erased."
     )
 
 
@@ -69,23 +73,30 @@ def checks(models: pd.DataFrame, checked: Scores) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
-    """Which models did not learn the error that they were taught."""
-    erring = models[models.error != design.NEVER]
-    failed = []
-    for about in erring.to_dict("records"):
+def not_learnt(models: pd.DataFrame, checked: Scores) -> dict[str, list[float]]:
+    """The models that did not learn the error that they were taught, each with the shares of copies that get the taught
+    label."""
+    failed = {}
+    for about in models[models.error != design.NEVER].to_dict("records"):
         shares = [
             checked.mean(modality=about["modality"], model=about["model"], method=amount).ours.point
             for amount in trainings.TAUGHT_AT[about["error"]]
         ]
         if min(shares) < trainings.LEARNT:
-            listed_shares = ", ".join(rounded(share, 2) for share in shares)
-            failed.append(f"`{about['model']}` ({listed_shares})")
+            failed[str(about["model"])] = shares
+    return failed
+
+
+def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
+    """Which models did not learn the error that they were taught."""
+    failed = not_learnt(models, checked)
     if not failed:
         return "Every model errs where it was taught to."
+    named = [f"`{model}` ({', '.join(rounded(share, 2) for share in shares)})" for model, shares in failed.items()]
+    erring = (models.error != design.NEVER).sum()
     stay = "It stays" if len(failed) == 1 else "They stay"
     return (
-        f"{len(failed)} of {len(erring)} models that were taught an error did not learn it: {'; '.join(failed)}. In "
+        f"{len(failed)} of {erring} models that were taught an error did not learn it: {'; '.join(named)}. In "
         "brackets is the share of the copies to be misread that get the taught label; a model has learnt its error at "
         f"{rounded(trainings.LEARNT, 2)} or more. {stay} in the means below, because the plan has no "
         "rule that leaves a model out."
@@ -112,8 +123,8 @@ def of_error(safety: Mapping[str, Safety]) -> pd.DataFrame:
 
 
 def correlations_by_way(safety: Mapping[str, Safety], measured: Scores) -> pd.DataFrame:
-    """The rank correlation of each metric by the way of the error, with its interval; ways that no model of a kind of
-    input errs are left out."""
+    """The rank correlation of each metric by the direction of the error, with its interval; directions of no model of a
+    kind of input are left out."""
     ranks = measured.frame[measured.frame.metric == RANK]
     rows = []
     for modality, found in safety.items():
@@ -152,25 +163,73 @@ def models_and_inputs_in_words(ranks: pd.DataFrame, models: pd.DataFrame) -> str
     return ", ".join(words)
 
 
-def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str) -> str:
-    """Whether the metric that the rule has chosen on the grid is first, or nearly so, on trained models."""
+def erring_models_in_words(ranks: pd.DataFrame) -> str:
+    """How many models of each kind err, in which directions, and on how many inputs."""
+    erring = ranks[ranks.whither != design.NOWHERE]
+    words = []
+    for modality, part in erring.groupby("modality", sort=False):
+        third = part[part.whither == trainings.THIRD].model.nunique()
+        number = part.model.nunique()
+        ways = f" ({number - third} toward or away, {third} to a third class)" if third else ""
+        words.append(f"{KINDS[str(modality)]}: {number} models{ways}, {part.id.nunique()} inputs")
+    return "; ".join(words)
+
+
+def spread_in_words(spread: pd.DataFrame, models: pd.DataFrame) -> str:
+    """By how much a rank correlation changes between models that differ in one thing; `spread`: as `trainings.spread`
+    has it."""
+    sentences = []
+    for modality in dict.fromkeys(models.modality):
+        changes = []
+        for row in spread[spread.modality == modality].to_dict("records") if len(spread) else []:
+            thing = str(row["models differ in"])
+            same = [name for name in (*ALIKE, "seed") if name != thing]
+            sizes = models[models.modality == modality].groupby(same).size()
+            counted = f"{row['pairs']} pairs of {sizes[sizes > 1].sum()} models"
+            changes.append(f"by {rounded(row['difference'], 2)} with another {THINGS[thing]} ({counted})")
+        kind = KINDS[str(modality)]
+        if changes:
+            sentences.append(
+                f"On {kind} a rank correlation changes, on average over pairs and metrics, {joined(changes)}."
+            )
+        else:
+            sentences.append(f"On {kind} no two models differ in one thing alone.")
+    return " ".join(sentences)
+
+
+def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *, failed: Collection[str] = ()) -> str:
+    """Whether the metric that the rule has chosen on the grid is first, or nearly so, on trained models; `failed`: the
+    models that did not learn their error."""
     level = design.declared_plan()["choice"]["level"]
     sentences = []
     for modality, found in safety.items():
         first = by_safety(found)[0]
+        of_choice = found.by_error[:, found.metrics.index(choice)]
+        worst = show.error_in_words(found.errors[int(of_choice.argmin())])
         ahead = found.interval(choice, minus=[metric for metric in found.metrics if metric != choice])
-        confirms = "confirms" if ahead[0] >= -level else "does not confirm"
+        of_kind = models[models.modality == modality]
+        number = of_kind.model.isin(list(failed)).sum()
+        without = f", of which {number} did not learn its error" if number else ""
         sentences.append(
-            f"On {KINDS[modality]} ({(models.modality == modality).sum()} models) its lowest mean rank correlation "
-            f"over kinds of error is {_with_ends(*found.interval(choice))}, and that of the best metric, "
+            f"On {KINDS[modality]} ({len(of_kind)} models{without}) its lowest mean rank correlation over kinds of "
+            f"error (*{worst}*) is {_with_ends(*found.interval(choice))}, and that of the best metric, "
             f"{label(first)}, {_with_ends(*found.interval(first))}. The choice minus the best other metric is "
-            f"{_with_ends(*ahead)}: **this {confirms} the choice**."
+            f"{_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
         )
     return (
         f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
-        f"{' '.join(sentences)} The rule was declared before: the choice has to be first or within "
-        f"{rounded(level, 2)} of the first."
+        f"{' '.join(sentences)} The rule was declared before and looks at the estimate alone: the choice has to be "
+        f"first or within {rounded(level, 2)} of the first."
     )
+
+
+def _confirmed(point: float, low: float, high: float, *, level: float) -> str:
+    """Whether the choice is confirmed, and what of the other answer the interval leaves possible."""
+    if point >= -level:
+        doubt = f", but the interval leaves {rounded(low, 2)} possible" if low < -level else ""
+        return f"this confirms the choice**{doubt}"
+    doubt = f", but the interval leaves {rounded(high, 2)} possible" if high >= -level else ""
+    return f"this does not confirm the choice**{doubt}"
 
 
 def _with_ends(point: float, low: float, high: float) -> str:
