@@ -92,13 +92,14 @@ def estimate(
     lengths = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)  # images are as long
     free = free_bytes(next(classifier.model.parameters()).device) if free is None else free
 
+    fewer = "shorter texts" if isinstance(inputs, TextInputs) else "a larger patch"
+
     def fitting(needed: int) -> int:
         if 2 * needed > free:
             raise InputError(
                 f"too large: {len(methods)} methods and {len(families)} families of metrics on {len(sizes)} inputs of "
                 f"up to {max(sizes)} features take about {amount(needed)} of memory, and half of what is free is "
-                f"{amount(free // 2)}. Fewer features help most: a larger patch, shorter texts. Then fewer inputs (n), "
-                "methods or metrics"
+                f"{amount(free // 2)}. Fewer features help most ({fewer}). Then fewer inputs (n), methods or metrics"
             )
         return needed
 

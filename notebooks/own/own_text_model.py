@@ -182,8 +182,8 @@ tables.table(
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
 caption = (
-    "Number of texts on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are where erasing "
-    "everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
+    "Number of texts on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are undefined where "
+    "erasing everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
 )
 tables.table(lost, run, "own_text_undefined", caption=caption, wide=pages.undefined(means)) if len(lost) else Markdown(
     "Every value is defined."
@@ -247,8 +247,8 @@ tables.table(
     ),
     run,
     "own_text_rows",
-    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and texts"
-    + ("" if counted.is_exact else " (NAOPC: at most)"),
+    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and texts; each line includes one for "
+    "every whole text" + ("" if counted.is_exact else " (NAOPC: at most)"),
 )
 
 # %%
@@ -267,8 +267,9 @@ Markdown(
 # - **Intervals are over texts.** They do not cover another model, another way to erase, or other options of a method.
 # - **Metrics are not independent.** Most erase words and use the same drop of probability, so that ten of them can share one
 #   mistake: the model was never trained on texts with erased words. Try another `erase` before you believe an order.
-# - **Methods that erase have an advantage.** LIME and occlusion use the same erased texts as the metrics. In a text
-#   that has no more words and marks than `groups` each group of SaCo is one of them, and occlusion has a SaCo of 1 by construction.
+# - **Methods that erase have an advantage.** LIME and occlusion use the same erased texts as the metrics. If a text
+#   has no more features (words and punctuation marks) than `groups`, each group of SaCo is a single one, and occlusion has a SaCo of 1
+#   by construction.
 # - **NS, NC and their soft versions** divide by what erasing everything costs. If that is little, they are far outside [0, 1],
 #   and a single text can dominate a mean.
 # - **Marked words measure agreement with people,** not faithfulness. For a wrong prediction they are

@@ -16,7 +16,8 @@
 #   attention.
 # - `data`: a folder with one sub-folder of images per class, named as the model names it; or a folder of image files,
 #   with a `labels.csv` (columns file, label) or without labels.
-# - `patch`: the width of a feature in pixels after the model's own resizing; 0 takes the model's patches.
+# - `patch`: the width of a feature in pixels after the model's own resizing; 0 takes the model's patches. It divides
+#   the image's side; with soft metrics, which are among the default ones, it is a multiple of the model's own patch.
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a baseline. The default
 #   metrics begin with *SRG*, which {doc}`../executed/together_advice` recommends: AOPC with the most relevant patches
 #   first minus AOPC with the least relevant patches first.
@@ -205,8 +206,8 @@ tables.table(
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
 caption = (
-    "Number of images on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are where erasing "
-    "everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
+    "Number of images on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are undefined where "
+    "erasing everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
 )
 tables.table(lost, run, "own_vision_undefined", caption=caption, wide=pages.undefined(means)) if len(
     lost
@@ -258,8 +259,8 @@ tables.table(
     ),
     run,
     "own_vision_rows",
-    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and images"
-    + ("" if counted.is_exact else " (NAOPC: at most)"),
+    caption="Measuring: forward passes that the metrics of a line need without the others, for all methods and images; each line includes one for "
+    "every whole image" + ("" if counted.is_exact else " (NAOPC: at most)"),
 )
 
 # %%

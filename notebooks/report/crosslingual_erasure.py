@@ -56,7 +56,8 @@ page.in_short(in_short)
 # lengths: the top 1, 5, 10, 20 and 50 % of the words, at least one. The paper concludes that erasure hardly separates
 # methods while rho does. A *row* is one of thirteen explanations of one of two outputs. The paper has 26, of which 22 differ: activation
 # has one value for both outputs, and guided backprop, as printed, with L2 is saliency with L2 again ({doc}`crosslingual_deviations`, E3).
-# Where we count rows below, activation counts once and that explanation twice, so that there are 24.
+# Standard deviations over rows are of all 26, as in the paper, except in the table of the fault. That table, counts of pairs, of rows and
+# Kendall's tau have 24: activation counts once, saliency with L2 twice (once as guided backprop).
 #
 # The code released with the paper uses the predictions of the first few inputs for nearly all inputs. So the printed
 # tables may depend on eleven inputs. This page repeats the comparison with each input's own predictions.
@@ -68,8 +69,8 @@ page.in_short(in_short)
 leader = claims_on.FAITHFUL, "loss"
 scored, further = (by_metric["comprehensiveness"](*leader).ours.n for by_metric in (rows, rows_on_more))
 Markdown(
-    f"All rows were scored on {scored} texts, and those of input × gradient, saliency and activation on {further}. Comparisons of two of "
-    "these (c08) use all of these texts, everything else the texts that all rows have."
+    f"All rows were scored on {scored} texts, and those of input × gradient, saliency and activation on {further}. The comparisons of L2 with the "
+    "mean within one of these (claim c08, below) use them all, everything else the texts that all rows have."
 )
 
 # %% [markdown]
@@ -155,10 +156,11 @@ page.listing(
 )
 
 # %% [markdown]
-# **What is tested.** Whether the rows rank as in the paper (Tables 3, 9, 10, Figure 4), which rows lead by metric and output (c07), and
+# **What was to be tested, and is not.** Whether the rows rank as in the paper (Tables 3, 9, 10, Figure 4), which rows lead by metric and output (c07), and
 # whether L2 beats the mean under comprehensiveness with two exceptions (c08, which Figure 3 draws); of the exceptions it is tested that
 # the mean is not behind by more than 0.05 (*mean minus L2 plus 0.05* is above zero). *Top score*, in the words of c07, is the top
-# prediction (TP). What does not hold in each of the paper's two architectures is not tested, and under erasure they agree on no order (tau in the table above).
+# prediction (TP). What does not hold in each of the paper's two architectures is not tested. Under erasure they agree on no order (tau in
+# the table above), so that for all of these there is nothing to test.
 
 # %%
 comprehensiveness = rows["comprehensiveness"], rows_on_more["comprehensiveness"]
@@ -239,8 +241,8 @@ Markdown(
 # - $A / T$ is the **share of signal**, the intraclass correlation of an analysis of variance: how much of the differences
 #   between methods on one text is the same on every text. It depends neither on $n$ nor on the metric's scale.
 #
-# A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods with a typical
-# difference are separated with a power of 80 %; *noise with 11* is the spread that equal methods would show with 11 texts, as many as the
+# A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods that differ by $\sqrt{2A}$,
+# the root mean square of the differences between two rows, are separated with a power of 80 %; *noise with 11* is the spread that equal methods would show with 11 texts, as many as the
 # released code reads.
 
 # %%
@@ -260,7 +262,7 @@ Markdown(erasing.mean_spreads_in_words(signals))
 # %% [markdown]
 # **What is tested.** Claim c09 has two halves, and we judge each. Does rho spread the rows more than either metric, with noise
 # removed? And do the metrics *hardly* separate them, which we take as a spread below 0.05? Published spreads are here those of the printed
-# tables as they are; times 6/5 they are still below 0.05. The numbers of pairs below show the same without a scale. Claim c10 says that
+# tables as they are; times 6/5 they are still below 0.05. The number of pairs that a metric separates in our run (further down) does not depend on a scale. Claim c10 says that
 # occlusion and Shapley sampling rank lower under rho than under erasure; we compare the means of their ranks on a text, where 1 is best. In
 # the paper's own tables this is so for the loss and not for the top prediction. As it prints no repeat of this comparison, all four are
 # tested. The

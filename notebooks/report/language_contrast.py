@@ -48,7 +48,7 @@ page.in_short(lambda: prompted.contrast_in_short(share, methods) if available el
 # the model finds more probable than the wrong one. Under p(right verb) itself, saliency, input × gradient and occlusion order
 # words as under its logarithm. Attention, rollout and random scores do not depend on the output, so they have one value.
 # *Rollout without the first token* sets attention to the first token of the prompt to zero before it multiplies the layers.
-# Intervals draw triples of subject, preposition and noun, which have four sentences each.
+# Intervals come from resampling triples of subject, preposition and noun, which have four sentences each.
 
 # %%
 Markdown(prompted.sentences_counted(measured.material.units, counted)) if available else None

@@ -31,12 +31,12 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 
 # %% [markdown]
 # A score may be compared across models only if it says the same of an explainer that is equally good on each. On closed-form
-# models of eight features we know when that is: the truth, the truth with noise, and noise alone get the same features and the
+# models of eight features we know when that is: the truth, the truth with noise, and noise alone (*random* in tables) get the same features and the
 # same noise on every model. The models of a family differ in one thing. *Apart* is the range of the models' means, over the
 # distance between the truth and noise alone (its mean over the models of the family); a quarter was declared as the threshold
 # (`data/safe_plan.toml`). The lower and the upper bound of AOPC, and E, its mean over all orders, are exact.
 #
-# - **AOPC**: $p$ of the whole minus mean $p$ while the most relevant features go.
+# - **AOPC**: $p$, the probability of the explained class, for the whole input, minus its mean while the most relevant features go.
 # - **NAOPC**: the place of AOPC between its lower and its upper bound, 0 to 1.
 # - **Chance-adjusted NAOPC**: (AOPC − E) / (upper bound − E), 0 for a random order. A text whose upper bound is E has no value.
 # - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first {cite:p}`bluecher_2024`, 0 for a random order.
@@ -72,9 +72,10 @@ page.figure(fig, "safe_models_plot", alt=alt, caption=caption)
 # %% [markdown]
 # ## Six released models
 #
-# {cite:t}`edin_2025` released what six models answer to every set of words of short SST-2 and Yelp sentences, and
-# attributions. Of these only *random* is known to be equally good on all six, and a score that may be compared gives it the same
-# mean on each.
+# {cite:t}`edin_2025` released what six models answer to every set of words of short sentences of SST-2 and reviews of Yelp,
+# and attributions. Of these only *random* is known to be equally good on all six, and a score that may be compared gives it the same
+# mean on each. For RoBERTa three texts of SST-2 are left out, because the released attributions count their words differently from the
+# released answers. Where all orders give the same AOPC, scores that divide by a range have no value.
 
 # %%
 page.listing(

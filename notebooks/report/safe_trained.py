@@ -88,7 +88,7 @@ page.listing(
     trained_tables.correlations_by_way(safety, measured),
     "safe_trained_ways",
     digits=2,
-    caption="Rank correlation by the direction of the error, means over models that err, with 95 % intervals over inputs; "
+    caption="Rank correlation by the direction of the error, means over models that were taught an error, also one that did not learn it, with 95 % intervals over inputs; "
     f"{trained_tables.erring_models_in_words(ranks)}; half of the inputs are of each class",
 )
 

@@ -94,11 +94,11 @@ def unlearnt(models: pd.DataFrame, checked: Scores) -> str:
         return "Every model errs where it was taught to."
     named = [f"`{model}` ({', '.join(rounded(share, 2) for share in shares)})" for model, shares in failed.items()]
     erring = (models.error != design.NEVER).sum()
-    stay = "It stays" if len(failed) == 1 else "They stay"
+    staying = "This model stays" if len(failed) == 1 else "These models stay"
     return (
         f"{len(failed)} of {erring} models that were taught an error did not learn it: {'; '.join(named)}. In "
         "brackets is the share of the copies to be misread that get the taught label; a model has learnt its error at "
-        f"{rounded(trainings.LEARNT, 2)} or more. {stay} in the means below, because the plan has no "
+        f"{rounded(trainings.LEARNT, 2)} or more. {staying} in the means below, because the plan has no "
         "rule that leaves a model out."
     )
 
@@ -211,10 +211,10 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
         number = of_kind.model.isin(list(failed)).sum()
         without = f", of which {number} did not learn its error" if number else ""
         sentences.append(
-            f"On {KINDS[modality]} ({len(of_kind)} models{without}) its lowest mean rank correlation over kinds of "
-            f"error (*{worst}*) is {_with_ends(*found.interval(choice))}, and that of the best metric, "
-            f"{label(first)}, {_with_ends(*found.interval(first))}. The choice minus the best other metric is "
-            f"{_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
+            f"On {KINDS[modality]} ({len(of_kind)} models{without}) its mean rank correlation is lowest under "
+            f"*{worst}*, {_with_ends(*found.interval(choice))}; the lowest one of the best of {len(found.metrics)} "
+            f"metrics, {label(first)}, is {_with_ends(*found.interval(first))}. The choice minus the best other metric "
+            f"is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
         )
     return (
         f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
