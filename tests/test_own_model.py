@@ -310,7 +310,7 @@ def test_what_does_not_fit_is_refused_with_a_way_out(seer, folder):
     asked = (seer, pixels, ["rollout"], ["aopc_morf"])
     large = estimate(*asked, free=10**9)
     assert large.bytes > 2 * 784 * 784
-    told = r"784 features take about .* half of what is free is .* a larger patch"
+    told = r"784 features take about .* half of what is free is .* \(a larger patch\)"
     refused(InputError, told, estimate, *asked, free=large.bytes)
     estimate(*asked, free=2 * large.bytes + 10**6)
     told = r"whole patches of the model, 4 x 4 pixels: .*multiple.*`patch`"
