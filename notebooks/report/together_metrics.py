@@ -218,8 +218,10 @@ Markdown(
 # An explanation's {term}`rationale` $P$ are the $K$ words with the highest scores, as far as these are positive, $K$
 # being the average number of marked words in the data. With $G$ what people marked,
 #
-# $$\text{precision} = \frac{|P \cap G|}{|P|}, \quad \text{recall} = \frac{|P \cap G|}{|G|}, \quad
-# F_1 = \frac{2\, |P \cap G|}{|P| + |G|}, \quad \text{IOU} = \frac{|P \cap G|}{|P \cup G|}.$$ (eq-together-overlap)
+# $$\begin{aligned}
+# \text{precision} &= \frac{|P \cap G|}{|P|}, & \text{recall} &= \frac{|P \cap G|}{|G|}, \\
+# F_1 &= \frac{2\, |P \cap G|}{|P| + |G|}, & \text{IOU} &= \frac{|P \cap G|}{|P \cup G|}.
+# \end{aligned}$$ (eq-together-overlap)
 #
 # **Token-F1** is the mean of $F_1$ over texts {cite:p}`deyoung_2020`. **IOU-F1** as the toolkit's page defines it is
 # the share of texts whose IOU is at least one half; both are better when higher. ERASER {cite:p}`deyoung_2020` has
