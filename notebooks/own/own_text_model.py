@@ -182,7 +182,7 @@ tables.table(
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
 caption = (
-    "Number of texts on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are undefined where "
+    "Number of texts on which a metric is undefined and which are left out of its mean; metrics without a row are defined on all. NS, NC and their soft versions are undefined where "
     "erasing everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
 )
 tables.table(lost, run, "own_text_undefined", caption=caption, wide=pages.undefined(means)) if len(lost) else Markdown(
@@ -197,7 +197,7 @@ figures.save(
     run,
     "own_text_ranks",
     alt=seen,
-    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness: an overview, not a "
+    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness, with its 95 % interval: an overview, not a "
     "vote, because these metrics are not independent. Complexity, sparseness and agreement with people do not count.",
 )
 
@@ -212,7 +212,7 @@ tables.table(
 )
 
 # %% [markdown]
-# *Would decide* is the number of texts with which half of the undecided comparisons would be decided with a power of 80 %, if the true
+# *Would decide* is the median, over the undecided comparisons, of the number of texts that each needs for a power of 80 %, if the true
 # differences equal the estimates. Fewer than ten texts on which a metric is
 # defined decide nothing, so the number is never below ten.
 

@@ -206,7 +206,7 @@ tables.table(
 # %%
 lost = means.loc[means["dropped"] > 0, ["metric", "method", "dropped"]]
 caption = (
-    "Number of images on which a metric is undefined and which are left out of its mean. NS, NC and their soft versions are undefined where "
+    "Number of images on which a metric is undefined and which are left out of its mean; metrics without a row are defined on all. NS, NC and their soft versions are undefined where "
     "erasing everything costs nothing; SaCo, complexity and sparseness where all scores are the same"
 )
 tables.table(lost, run, "own_vision_undefined", caption=caption, wide=pages.undefined(means)) if len(
@@ -221,7 +221,7 @@ figures.save(
     run,
     "own_vision_ranks",
     alt=seen,
-    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness: an overview, not a "
+    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness, with its 95 % interval: an overview, not a "
     "vote, because these metrics are not independent. Complexity and sparseness do not count.",
 )
 
@@ -236,7 +236,7 @@ tables.table(
 )
 
 # %% [markdown]
-# *Would decide* is the number of images with which half of the undecided comparisons would be decided with a power of 80 %, if the true
+# *Would decide* is the median, over the undecided comparisons, of the number of images that each needs for a power of 80 %, if the true
 # differences equal the estimates. Fewer than ten images on which a metric is
 # defined decide nothing, so the number is never below ten.
 
@@ -280,7 +280,7 @@ Markdown(
 # - **Metrics are not independent.** Most erase patches and use the same drop of probability, so that ten of them can share one
 #   mistake: the model was never trained on images with grey squares. Try another `erase` before you believe an order. Soft metrics
 #   drop elements of the patches' embeddings instead.
-# - **Features are patches.** Scores within a feature are added up before anything is erased. Results with different `patch` cannot be
+# - **Features are patches.** Scores within a feature are added up before anything is erased. Results with different values of `patch` cannot be
 #   compared.
 # - **NS, NC and their soft versions** divide by what erasing everything costs. If that is little, they are far outside [0, 1],
 #   and a single image can dominate a mean.

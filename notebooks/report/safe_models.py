@@ -31,8 +31,8 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 
 # %% [markdown]
 # A score may be compared across models only if it says the same of an explainer that is equally good on each. On closed-form
-# models of eight features we know when that is: the truth, the truth with noise, and noise alone (*random* in tables) get the same features and the
-# same noise on every model. The models of a family differ in one thing. *Apart* is the range of the models' means, over the
+# models of eight features we know when that is: the truth, the truth with noise, and noise alone (*random* in tables). Inputs and noise are
+# the same on every model of a family, and the truth is that model's own. The models of a family differ in one thing. *Apart* is the range of the models' means, over the
 # distance between the truth and noise alone (its mean over the models of the family); a quarter was declared as the threshold
 # (`data/safe_plan.toml`). The lower and the upper bound of AOPC, and E, its mean over all orders, are exact.
 #
@@ -42,7 +42,7 @@ page.in_short(lambda: compared_tables.in_short(spreads, apart))
 # - **SRG**: AOPC with the most relevant first minus AOPC with the least relevant first {cite:p}`bluecher_2024`, 0 for a random order.
 # - **NSRG**: SRG over the range between the bounds, 0 for a random order.
 #
-# For the explainer *truth*, a score that is divided by the range between the bounds is 1 wherever the truth reaches them. So the first
+# For the explainer *truth*, a score that is divided by a range that ends at the upper bound is 1 wherever the truth reaches that bound. So the first
 # column of the table favours such scores by construction, and the other two columns are the test.
 #
 # ## Closed-form models
@@ -114,8 +114,8 @@ _ = page.run.save(spreads[["family", "metric", "method", "answer"]], "safe_compa
 #   an explanation is then measured against these.
 #
 # **Limitations.** Eight features, three explainers, one thing changed at a time. Bounds are exact here; for longer texts a search
-# finds them. On closed-form models random explanations agree under the two scores of the advice: this says that the zero is right, not
-# that the scale between is. On the released models they agree only as far as the table of random explanations says. Intervals cover
+# finds them. On closed-form models random explanations agree under the two scores of the advice: this says that the zero is right.
+# Of the scale between zero and one a single point is tested, the truth with noise. On the released models they agree only as far as the table of random explanations says. Intervals cover
 # inputs, not models.
 
 # %%

@@ -35,8 +35,8 @@ page.in_short(lambda: trained_tables.in_short(safety, models, main, failed=train
 # %% [markdown]
 # The models of the grid ({doc}`safe_map`) are formulas. Here are trained ones: text classifiers with planted trigger words and image
 # classifiers with planted cells ({doc}`together_planted_truth`), taught to answer one label for copies of which a certain amount is
-# erased. Where that label is one of the two classes, the error goes toward the class for inputs of that class and away from it for the
-# others; where it is *neither*, it goes to a third class. Explanations are graded as in the grid, for a truth any member of which is
+# erased. Where that label is one of the two classes, the error goes toward the explained class for inputs of that class, and away from the
+# explained class for the others; where it is *neither*, it goes to a third class. Explanations are graded as in the grid, for a truth any member of which is
 # enough. Safety is what it is in the grid: the lowest mean over the kinds of error, each the mean over its models.
 #
 # ## Which models
@@ -56,7 +56,7 @@ Markdown(trained_tables.of_what_was_declared(models))
 # ## Do the models err where they were taught to?
 #
 # A model is named after when it errs (`erased`: never; `light`: up to 20 % erased; `middle`: 20 to 50 %; `heavy`: over 50 %; `misled`:
-# over 33 %), the label if that is *neither*, the encoder (`l3`: MiniLM with 3 layers, `base`: small ViT, none: MiniLM with 6 layers),
+# over 33 %), the label if that is *neither*, the encoder (`l3`: MiniLM with 3 layers, `base`: small ViT; without such a part: MiniLM with 6 layers),
 # and its seed.
 
 # %%

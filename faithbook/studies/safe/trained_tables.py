@@ -190,10 +190,11 @@ def spread_in_words(spread: pd.DataFrame, models: pd.DataFrame) -> str:
         kind = KINDS[str(modality)]
         if changes:
             sentences.append(
-                f"On {kind} a rank correlation changes, on average over pairs and metrics, {joined(changes)}."
+                f"On {kind} the rank correlation of two models of the same error changes, on average over pairs and "
+                f"metrics, {joined(changes)}."
             )
         else:
-            sentences.append(f"On {kind} no two models differ in one thing alone.")
+            sentences.append(f"On {kind} no two models have the same error.")
     return " ".join(sentences)
 
 
@@ -211,16 +212,22 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
         number = of_kind.model.isin(list(failed)).sum()
         without = f", of which {number} did not learn its error" if number else ""
         sentences.append(
-            f"On {KINDS[modality]} ({len(of_kind)} models{without}) its mean rank correlation is lowest under "
-            f"*{worst}*, {_with_ends(*found.interval(choice))}; the lowest one of the best of {len(found.metrics)} "
-            f"metrics, {label(first)}, is {_with_ends(*found.interval(first))}. The choice minus the best other metric "
-            f"is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
+            f"On {KINDS[modality]} ({len(of_kind)} models{without}) its mean rank correlation is lowest "
+            f"{_where(worst)}, {_with_ends(*found.interval(choice))}. Of the {len(found.metrics)} metrics "
+            f"{label(first)} has the highest such minimum, {_with_ends(*found.interval(first))}. The choice minus the best "
+            f"other metric is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
         )
     return (
         f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
         f"{' '.join(sentences)} The rule was declared before and looks at the estimate alone: the choice has to be "
         f"first or within {rounded(level, 2)} of the first."
     )
+
+
+def _where(worst: str) -> str:
+    """A kind of error, for a sentence."""
+    never = show.error_in_words(design.NEVER)
+    return "on the model that never errs" if worst == never else f"on models that err at *{worst}*"
 
 
 def _confirmed(point: float, low: float, high: float, *, level: float) -> str:
