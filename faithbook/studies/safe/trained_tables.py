@@ -214,8 +214,8 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
         sentences.append(
             f"On {KINDS[modality]} ({len(of_kind)} models{without}) its mean rank correlation is lowest "
             f"{_where(worst)}, {_with_ends(*found.interval(choice))}. Of the {len(found.metrics)} metrics "
-            f"{label(first)} has the highest such minimum, {_with_ends(*found.interval(first))}. The choice minus the best "
-            f"other metric is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
+            f"{label(first)} has the highest such minimum, {_with_ends(*found.interval(first))}. The choice minus the "
+            f"best other metric is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
         )
     return (
         f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
