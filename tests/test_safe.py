@@ -612,7 +612,7 @@ def test_the_committed_trained_models_are_counted_and_their_metrics_ordered() ->
     best = table.metric[0]
     assert "this confirms the choice" in trained_tables.in_short({"text": found}, models, best)
     assert trained_tables._confirmed(-0.01, -0.11, 0.02, level=0.05).endswith("the interval leaves −0.11 possible")
-    assert trained_tables._confirmed(-0.01, -0.04, 0.02, level=0.05) == "this confirms the choice**"
+    assert trained_tables._confirmed(-0.01, -0.04, 0.02, level=0.05) == "**this confirms the choice**"
     worst = table.metric.iloc[-1]
     assert "this does not confirm the choice" in trained_tables.in_short({"text": found}, models, worst)
 

@@ -245,8 +245,8 @@ class OnReserve:
     - `datasets`: its data sets there by its own names for them, whether this machine has them or not;
     - `models`: how many models it asks, each in a run of its own;
     - `values_with`: the computation among whose values its own lie, where it measures more of that one's inputs;
-    - `later`: the parameters of further runs, which were planned after the headline claims had been judged. Only the
-      findings that they were planned for (`Confirmation.further`) are judged with them.
+    - `later`: the parameters by which runs of one more model are known, which were planned after the headline claims
+      had been judged. Only the findings that they were planned for (`Confirmation.further`) are judged with them.
     """
 
     count: str
@@ -254,6 +254,19 @@ class OnReserve:
     models: int = 1
     values_with: str = ""
     later: Mapping[str, str] = field(default_factory=dict)
+
+    def is_later(self, parameters: Parameters) -> bool:
+        """Whether a run with these parameters was planned later.
+
+        >>> reserve = OnReserve("erased", datasets=("nli",), later={"model": "e5"})
+        >>> reserve.is_later({"model": "e5", "part": 1}), reserve.is_later({"model": "six"})
+        (True, False)
+        """
+        return bool(self.later) and self.later.items() <= parameters.items()
+
+    def number_of_models(self, *, later: bool) -> int:
+        """How many models are asked; `later`: with the one that was planned later."""
+        return self.models + (later and bool(self.later))
 
 
 class Notebook(BaseModel):
@@ -346,7 +359,7 @@ class Confirmation:
 
     - `measured_by`: the computation that measures its headline claims there; `models`: what it asks, in words;
     - `reserves`: the data sets with a reserve that the headline claims are confirmed on; of none no headline claim is;
-    - `further`: findings that were planned a day after the headline claims, each with the computation that measures it;
+    - `further`: findings that were planned after the headline claims, each with the computation that measures it;
     - `on_others`: findings that are confirmed on other data sets;
     - `models_later`: what is asked with the runs that were planned later (`OnReserve.later`), in words.
     """

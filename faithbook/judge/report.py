@@ -341,7 +341,9 @@ class Page:
             return [f'<span class="verdict-note">Rules as written on {dated}.</span>']
         if any(in_sentences.names_the_deciding_one(self._told(verdict)) for verdict in tested.values()):
             lines.append(f"- {in_sentences.DECIDES}")
-        unseen = [name.strip("`") for facts, names in besides.items() if "On unseen inputs" in facts for name in names]
+        again = scoreboard.confirmed()
+        judged = [verdict.rule.same_as or name for name, verdict in tested.items()]
+        unseen = list(dict.fromkeys(name for name in judged if name in again.index))
         if unseen:
             lines.append(f"- Unseen inputs were measured with {scoreboard.models_of_unseen_inputs(unseen)}.")
         lines.append(f"- Rules as written on {dated}.")
@@ -510,7 +512,7 @@ class Page:
             caption = f"{caption.rstrip('.')}. {_near_in_words(analysis_plan.rule(claim).margin for claim in near)}"
         if "on its own" in wide and evidence_levels.NOTHING in set(wide["on its own"]):
             caption = f"{caption.rstrip('.')}. {_UNTESTED}"
-        if APART in wide and "Difference (SE)" not in caption:
+        if APART in wide:
             caption = f"{caption.rstrip('.')}. {_APART_IN_WORDS}"
         nothing = "*No part of these claims can be compared.*"
         return self.listing(

@@ -229,8 +229,9 @@ def _models_on_reserve(name: str) -> int:
     """
     planned = confirmations().get(column("paper").get(name, ""))
     measured = entry_of(planned.further.get(name, planned.measured_by)) if planned else None
-    first = measured.reserve.models if measured and measured.reserve else 1
-    return first + 1 if has_later_runs(name) else first
+    if measured is None or measured.reserve is None:
+        return 1
+    return measured.reserve.number_of_models(later=has_later_runs(name))
 
 
 def has_later_runs(name: str) -> bool:

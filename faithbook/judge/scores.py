@@ -323,13 +323,13 @@ def _confirmed(notebook: str, parts: Sequence[str], *, inputs: str, later: bool)
     manifest: dict[str, Any] = json.loads((confirmatory_dir() / MANIFEST).read_text(encoding="utf-8"))
     measured = [part for part in parts if has_units(notebook, part)] or parts
     entry, runs = entry_of(notebook), manifest["runs"]
-    planned_later = {} if later or entry is None or entry.reserve is None else entry.reserve.later
-    if planned_later:
-        runs = [run for run in runs if not planned_later.items() <= run["parameters"].items()]
+    left_out = entry.reserve if entry and not later else None
+    if left_out:
+        runs = [run for run in runs if not left_out.is_later(run["parameters"])]
     unseen = _material(CONFIRMED, notebook, measured, CONFIRM, runs)
-    if planned_later:
-        labels = unseen.units[list(planned_later)]
-        unseen = replace(unseen, units=unseen.units[~(labels == pd.Series(planned_later)).all(axis=1)])
+    if left_out and left_out.later:
+        labels = unseen.units[list(left_out.later)]
+        unseen = replace(unseen, units=unseen.units[~(labels == pd.Series(left_out.later)).all(axis=1)])
     if inputs == UNSEEN:
         return unseen
     before = _material(CONFIRMED, notebook, measured, CONFIRM, runs, reference=True)

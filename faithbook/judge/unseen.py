@@ -28,7 +28,7 @@ from faithbook.engine.studies import confirmations
 from faithbook.judge import freeze, published
 from faithbook.judge.published import our_table
 from faithbook.judge.report import Page
-from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled
+from faithbook.judge.scoreboard import CONFIRMED, FIELDS, filled, has_later_runs
 from faithbook.judge.scores import CONFIRM, INPUTS, POOLED, SEEN, UNSEEN, WITH_LATER
 from faithbook.paths import confirmatory_dir, reference_dir, root
 from faithbook.stats.evidence_levels import NOT_TESTED, NOTHING, UNDECIDED
@@ -47,12 +47,11 @@ def still_to_measure(notebook: str, runs: Sequence[Mapping[str, Any]], *, later:
     that nobody looks at a verdict and then measures on. `later`: also of the runs that were planned later."""
     planned = freeze.measures_reserve(notebook)
     measured = [run["parameters"] for run in runs if run["notebook"] == notebook]
-    if planned.later and not later:
-        measured = [parameters for parameters in measured if not planned.later.items() <= parameters.items()]
+    if not later:
+        measured = [parameters for parameters in measured if not planned.is_later(parameters)]
     if not measured:
         return f"{notebook} is not measured on the reserve"
-    models = planned.models + (1 if later and planned.later else 0)
-    parts = share_of(measured[0])[1] * len(planned.datasets) * models
+    parts = share_of(measured[0])[1] * len(planned.datasets) * planned.number_of_models(later=later)
     return "" if len(measured) == parts else f"{len(measured)} of {parts} parts of {notebook} are measured"
 
 
@@ -98,8 +97,7 @@ def verdicts() -> pd.DataFrame:
     if len(digests) != 1:
         raise DataError(f"{confirmatory_dir()} has runs after {len(digests)} freezes: expected one")
     planned, others = headlines(), further()
-    planned_later = freeze.further_findings()
-    with_later = {name for name, notebook in planned_later.items() if freeze.measures_reserve(notebook).later}
+    with_later = {name for name in freeze.further_findings() if has_later_runs(name)}
     rows: list[dict[str, Any]] = []
     more_rows: list[dict[str, Any]] = []
     for page in dict.fromkeys([*planned, *others]):

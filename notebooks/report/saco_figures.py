@@ -301,8 +301,8 @@ Markdown(f"{wu_figures.near_zero_in_words(random_saco)} {wu_figures.least_certai
 page.parts(
     fourth,
     "saco_figures_parts",
-    caption="All comparisons of the claims on Figure 4: differences of mean scores, oriented so that higher is better. *Difference (SE)*: ours "
-    "minus published, in standard errors. *On its own*: what the rule says of this comparison alone",
+    caption="All comparisons of the claims on Figure 4: differences of mean scores, oriented so that higher is better. "
+    "*On its own*: what the rule says of this comparison alone",
 )
 
 # %%

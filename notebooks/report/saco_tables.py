@@ -107,7 +107,7 @@ comparisons = page.parts(
     first,
     "saco_table1_parts",
     caption="The comparisons of both claims: differences of mean SaCo, and natural logarithms of ratios (*log*; the verdict has the ratio "
-    "itself). *Difference (SE)*: ours minus published, in standard errors over images (each model was trained once). *On its own*: what the "
+    "itself); each model was trained once. *On its own*: what the "
     "rule says of this comparison alone",
 )
 of_c03 = page.curve(
@@ -205,7 +205,7 @@ page.parts(
     second,
     "saco_tables_parts",
     caption="All comparisons of the claims on Table 2: differences of mean SaCo; of the table the taus with each number of groups and their mean. "
-    "*Difference (SE)*: ours minus published, in standard errors. *On its own*: what the rule says of this comparison alone",
+    "*On its own*: what the rule says of this comparison alone",
 )
 
 # %% [markdown]

@@ -258,7 +258,7 @@ page.parts(
     third,
     "soft_tables_parts",
     caption="All comparisons of c04 to c08, published and ours on MPNet (c06 and c07: squared percentage points); c07 and c08 on two of four data "
-    "sets. *Difference (SE)*: ours minus published in standard errors. *On its own*: what the rule says of this comparison alone",
+    "sets. *On its own*: what the rule says of this comparison alone",
 )
 
 # %% [markdown]

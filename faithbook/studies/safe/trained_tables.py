@@ -206,7 +206,7 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
     for modality, found in safety.items():
         first = by_safety(found)[0]
         of_choice = found.by_error[:, found.metrics.index(choice)]
-        worst = show.error_in_words(found.errors[int(of_choice.argmin())])
+        worst = found.errors[int(of_choice.argmin())]
         ahead = found.interval(choice, minus=[metric for metric in found.metrics if metric != choice])
         of_kind = models[models.modality == modality]
         number = of_kind.model.isin(list(failed)).sum()
@@ -215,7 +215,7 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
             f"On {KINDS[modality]} ({len(of_kind)} models{without}) its mean rank correlation is lowest "
             f"{_where(worst)}, {_with_ends(*found.interval(choice))}. Of the {len(found.metrics)} metrics "
             f"{label(first)} has the highest such minimum, {_with_ends(*found.interval(first))}. The choice minus the "
-            f"best other metric is {_with_ends(*ahead)}: **{_confirmed(*ahead, level=level)}."
+            f"best other metric is {_with_ends(*ahead)}: {_confirmed(*ahead, level=level)}."
         )
     return (
         f"For models that someone may have made to mislead, the grid of formulas chose {label(choice)}. "
@@ -224,19 +224,20 @@ def in_short(safety: Mapping[str, Safety], models: pd.DataFrame, choice: str, *,
     )
 
 
-def _where(worst: str) -> str:
-    """A kind of error, for a sentence."""
-    never = show.error_in_words(design.NEVER)
-    return "on the model that never errs" if worst == never else f"on models that err at *{worst}*"
+def _where(error: str) -> str:
+    """Which models make a kind of error, for a sentence."""
+    if error == design.NEVER:
+        return "on the model that never errs"
+    return f"on models that err at *{show.error_in_words(error)}*"
 
 
 def _confirmed(point: float, low: float, high: float, *, level: float) -> str:
     """Whether the choice is confirmed, and what of the other answer the interval leaves possible."""
     if point >= -level:
         doubt = f", but the interval leaves {rounded(low, 2)} possible" if low < -level else ""
-        return f"this confirms the choice**{doubt}"
+        return f"**this confirms the choice**{doubt}"
     doubt = f", but the interval leaves {rounded(high, 2)} possible" if high >= -level else ""
-    return f"this does not confirm the choice**{doubt}"
+    return f"**this does not confirm the choice**{doubt}"
 
 
 def _with_ends(point: float, low: float, high: float) -> str:
